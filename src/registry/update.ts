@@ -1,0 +1,157 @@
+/**
+ * PUT and PATCH, of the object and of its status: one compare-and-swap loop. The first round reads the cache; whatever fails there
+ * is tried again on the store's latest state, so a stale cache costs a round and never shows.
+ * upstream: registry/generic/registry/store.go: Update; storage/etcd3/store.go: GuaranteedUpdate
+ */
+import { checkStatusUpdate, checkUpdate } from '../api/check.ts'
+import { trackUpdate } from '../api/managed-fields/track.ts'
+import { dedupOwnerReferences, finalizerWarnings, prepareMetadataForUpdate } from '../api/metadata.ts'
+import type { KubeObject } from '../api/object.ts'
+import { conflict, fieldError, invalid, notFound, OPTIMISTIC_LOCK, rawError } from '../api/status.ts'
+import { admit, validateAdmission } from './admission.ts'
+import { commitObject } from './commit-object.ts'
+import { currentEntry, latestEntry, toLive, type LiveEntry } from './live-entry.ts'
+import { parseUintError } from './resource-version.ts'
+import { relativeKey, requestVersion, type ResourceStore } from './resource-store.ts'
+import { encodeView, hasStatusSubresource, unstored, type WriteOptions, type WriteResult } from './write.ts'
+
+/** The live object as the request version shows it, resourceVersion attached → the object to store, pruned and defaulted. */
+export type Transform = (live: KubeObject) => KubeObject
+
+export interface UpdateOptions extends WriteOptions {
+  readonly name: string
+  /** PATCH: some checks and texts differ from PUT. */
+  readonly patch: boolean
+}
+
+/** Updates an object. Throws 404, 409, 422 and what `transform` throws. */
+export async function update(store: ResourceStore, transform: Transform, options: UpdateOptions): Promise<WriteResult> {
+  const key = relativeKey(store.definition, options.namespace, options.name)
+  let live: LiveEntry | undefined = currentEntry(store, key)
+  let stale = true
+  for (;;) {
+    const warnings: string[] = []
+    try {
+      if (!live) throw notFound(store.resource, options.name)
+      const outcome = await attempt(store, live, transform, { ...options, warn: (text) => warnings.push(text) })
+      if (outcome.kind === 'unchanged' && stale) {
+        // Nothing to write, if the cache is right.
+        const latest = await latestEntry(store, key)
+        if (latest?.revision !== live.revision) {
+          live = latest
+          stale = false
+          continue
+        }
+      }
+      if (outcome.kind !== 'lost') {
+        for (const text of warnings) options.warn(text)
+        return outcome.result
+      }
+      live = outcome.live
+      stale = false
+    } catch (error) {
+      const latest = stale ? await latestEntry(store, key) : live
+      if (!stale || latest?.revision === live?.revision) {
+        for (const text of warnings) options.warn(text)
+        throw error
+      }
+      live = latest
+      stale = false
+    }
+  }
+}
+
+type Attempt =
+  | { readonly kind: 'done' | 'unchanged'; readonly result: WriteResult }
+  | { readonly kind: 'lost'; readonly live: LiveEntry | undefined }
+
+async function attempt(store: ResourceStore, live: LiveEntry, transform: Transform, options: UpdateOptions): Promise<Attempt> {
+  const old = attachRevision(store.codec.view(live.hub, options.version), live.revision)
+  const sent = transform(old)
+  checkUid(store, sent, old, live, options)
+  const deduped = dedupOwnerReferences(sent, { patch: options.patch })
+  if (deduped.warning) options.warn(deduped.warning)
+  const owned = trackUpdate(deduped.object)
+  const request = admissionRequest(store, old, options)
+  const admitted = await admit(store.admission, { ...request, object: owned })
+  checkRevision(store, admitted, live, options)
+  const object = prepare(store, admitted, old, options)
+  await validateAdmission(store.admission, { ...request, object })
+  return await storeUpdated(store, live, object, options)
+}
+
+function admissionRequest(store: ResourceStore, old: KubeObject, options: UpdateOptions) {
+  const { version, namespace, subresource, name, dryRun } = options
+  return { operation: 'UPDATE' as const, definition: store.definition, version, subresource, namespace, name, old, dryRun }
+}
+
+/** The object with a resourceVersion. */
+export function attachRevision(object: KubeObject, revision: number): KubeObject {
+  return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } }
+}
+
+// upstream: rest.DefaultUpdatedObjectInfo with its UID precondition; a patch is caught by the metadata validation instead.
+function checkUid(store: ResourceStore, sent: KubeObject, old: KubeObject, live: LiveEntry, options: UpdateOptions): void {
+  const uid = sent.metadata.uid ?? ''
+  if (options.patch || uid === '' || uid === old.metadata.uid) return
+  const key = `/registry/${store.definition.group}/${store.definition.names.plural}/${live.key}`
+  throw conflict(store.resource, options.name,
+    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`)
+}
+
+function checkRevision(store: ResourceStore, object: KubeObject, live: LiveEntry, options: UpdateOptions): void {
+  const sent = object.metadata.resourceVersion ?? ''
+  const error = sent === '' ? undefined : parseUintError(sent)
+  if (error) throw rawError(error)
+  if (sent === '' || BigInt(sent) === 0n) {
+    if (store.strategy.allowUnconditionalUpdate) return
+    throw invalid({ group: store.definition.group, kind: store.definition.names.plural }, options.name,
+      [fieldError('FieldValueInvalid', 'metadata.resourceVersion', 0, 'must be specified for an update')])
+  }
+  if (BigInt(sent) !== BigInt(live.revision)) throw conflict(store.resource, options.name, OPTIMISTIC_LOCK)
+}
+
+// What the subresource may not touch, system fields, generation and the strategy's part; then validation.
+function prepare(store: ResourceStore, admitted: KubeObject, old: KubeObject, options: UpdateOptions): KubeObject {
+  const { definition, strategy, clock } = store
+  const version = requestVersion(store, options.version)
+  const context = { version: options.version, subresource: options.subresource, now: clock.now() }
+  const ofStatus = options.subresource === 'status'
+  const reset = ofStatus ? withStatusOf(old, admitted) : hasStatusSubresource(store, options.version) ? withStatusOf(admitted, old) : admitted
+  let object = ofStatus ? reset : prepareMetadataForUpdate(reset, old)
+  if (strategy.prepareForUpdate) object = strategy.prepareForUpdate(object, old, context)
+  const strategyErrors = strategy.validate?.(object, old, context) ?? []
+  const { group, names, scope } = definition
+  const check = ofStatus ? checkStatusUpdate : checkUpdate
+  const { errors, warnings } = check(object, old, version, store.rules.get(version.name), { group, kind: names.kind, namespaced: scope === 'Namespaced', strategyErrors })
+  for (const warning of warnings) options.warn(warning)
+  if (errors.length > 0) throw invalid({ group, kind: object.kind }, object.metadata.name ?? '', errors)
+  if (!ofStatus) for (const warning of finalizerWarnings(object, old)) options.warn(warning)
+  return object
+}
+
+// The first object with the second one's status (or without any).
+function withStatusOf(object: KubeObject, other: KubeObject): KubeObject {
+  const { status: _replaced, ...rest } = object
+  return (other.status === undefined ? rest : { ...rest, status: other.status }) as KubeObject
+}
+
+async function storeUpdated(store: ResourceStore, live: LiveEntry, object: KubeObject, options: UpdateOptions): Promise<Attempt> {
+  const { metadata } = object
+  const gone = metadata.deletionTimestamp !== undefined && !metadata.deletionGracePeriodSeconds && !metadata.finalizers?.length
+  const hub = store.conversion.lift(object, options.version, live.hub)
+  if (options.dryRun) return { kind: 'done', result: unstored(hub, store, options.version, live.revision) }
+  if (gone && live.hub.metadata.deletionTimestamp !== undefined) {
+    const outcome = await commitObject(store, { key: live.key, expected: live.revision })
+    if (outcome.kind === 'lost') return lost(store, live.key, outcome.live)
+    return { kind: 'done', result: { ready: encodeView(store, hub, options.version), revision: live.revision } }
+  }
+  const outcome = await commitObject(store, { key: live.key, expected: live.revision, hub, current: live.value })
+  if (outcome.kind === 'lost') return lost(store, live.key, outcome.live)
+  const result = { ready: store.codec.encode(live.key, outcome.value, options.version), revision: outcome.revision }
+  return { kind: outcome.kind === 'unchanged' ? 'unchanged' : 'done', result }
+}
+
+function lost(store: ResourceStore, key: string, live: Parameters<typeof toLive>[2]): Attempt {
+  return { kind: 'lost', live: toLive(store, key, live) }
+}

@@ -1,0 +1,61 @@
+/** What the writing verbs share: their options and their result. */
+import { encodeObject } from '../api/codec.ts'
+import type { KubeObject } from '../api/object.ts'
+import { badRequest, goQuote } from '../api/status.ts'
+import type { ReadyBytes } from '../../storage/watch-cache.ts'
+import { requestVersion, type ResourceStore } from './resource-store.ts'
+
+export interface WriteOptions {
+  /** The request version. */
+  readonly version: string
+  /** "" for a cluster-scoped resource. */
+  readonly namespace: string
+  readonly subresource: string
+  readonly dryRun: boolean
+  /** Takes the texts of Warning headers, in order. */
+  readonly warn: (text: string) => void
+}
+
+/** The object that a write leaves, in the request version, without its resourceVersion, which is `revision` (absent: none yet, a dry-run creation). */
+export interface WriteResult {
+  readonly ready: ReadyBytes
+  readonly revision?: number
+  readonly created?: true
+}
+
+/** The result of a write that was not stored: the object as it would be. */
+export function unstored(hub: KubeObject, store: ResourceStore, version: string, revision?: number): WriteResult {
+  return { ready: encodeView(store, hub, version), ...(revision === undefined ? {} : { revision }) }
+}
+
+/** A hub object's bytes in a version. */
+export function encodeView(store: ResourceStore, hub: KubeObject, version: string): ReadyBytes {
+  const { text, place } = encodeObject(store.codec.view(hub, version))
+  return { bytes: Buffer.from(text), place }
+}
+
+/** True when the status of this version is written through its subresource only. */
+export function hasStatusSubresource(store: ResourceStore, version: string): boolean {
+  return requestVersion(store, version).subresources?.status !== undefined
+}
+
+/** Fills or checks the namespace of a request body. upstream: rest.EnsureObjectNamespaceMatchesRequestNamespace */
+export function settleNamespace(object: KubeObject, namespace: string): KubeObject {
+  const own = object.metadata.namespace ?? ''
+  if (own === namespace) return object
+  if (own !== '') throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
+  return { ...object, metadata: { ...object.metadata, namespace } }
+}
+
+/** Checks the name of an update's body against the URL. upstream: handlers/rest.go: checkName */
+export function checkName(object: KubeObject, name: string): void {
+  const own = object.metadata.name ?? ''
+  if (own === '') throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`)
+  if (own !== name) throw badRequest(`the name of the object (${own}) does not match the name on the URL (${name})`)
+}
+
+/** Checks a name in the URL. upstream: apimachinery/pkg/api/validation/path: IsValidPathSegmentName */
+export function checkPathName(name: string): void {
+  const faults = name === '.' || name === '..' ? [`may not be '${name}'`] : ['/', '%'].filter((c) => name.includes(c)).map((c) => `may not contain '${c}'`)
+  if (faults.length > 0) throw badRequest(`Name parameter invalid: ${goQuote(name)}: ${faults.join(';')}`)
+}
