@@ -39,6 +39,9 @@ export interface RangeResult {
   readonly revision: number
 }
 
+/** The largest value a store takes: an object of 1.5 MiB (upstream's limit, etcd's --max-request-bytes) with its envelope. */
+export const MAX_VALUE_BYTES = 1536 * 1024 + 4096
+
 /** A condition of a commit. */
 export type Compare =
   /** The key's modRevision equals this; 0: the key is absent. */
@@ -46,6 +49,7 @@ export type Compare =
   /** Every key in the range has a modRevision below this (also true for an empty range). */
   | { readonly start: string; readonly end: string; readonly modRevisionBelow: number }
 
+/** What to write, under which conditions. Each key is written at most once; deleting an absent key writes nothing. */
 export interface CommitRequest {
   readonly compare: readonly Compare[]
   readonly put?: readonly { readonly key: string; readonly value: Uint8Array; readonly lease?: string }[]
@@ -57,6 +61,7 @@ export interface CommitRequest {
  * (undefined: absent), read at `revision`.
  */
 export type CommitResult =
+  /** `revision` is the new one, or the current one when nothing was to be written. */
   | { readonly succeeded: true; readonly revision: number }
   | { readonly succeeded: false; readonly revision: number; readonly current: ReadonlyMap<string, KeyValue | undefined> }
 
@@ -87,9 +92,9 @@ export interface WatchRequest {
 /** A lease: keys put under it vanish when it ends. */
 export interface Lease {
   readonly id: string
-  /** Extends the lease by its time to live; throws LeaseExpired when it is gone. */
+  /** The lease now ends its time to live from now; throws LeaseExpired when it is gone. */
   keepAlive(): Promise<void>
-  /** Ends the lease now; its keys are deleted. */
+  /** Ends the lease now; its keys are deleted. No error when it is gone already. */
   revoke(): Promise<void>
 }
 
@@ -112,17 +117,22 @@ export interface Backend extends AsyncDisposable {
   /**
    * All or nothing, durable when it resolves. Rejects with OutOfSpace or TooLarge when nothing was written,
    * with UnknownOutcome when nobody can say: the caller reads back and decides; it is never sent again blindly.
+   * Rejects with LeaseExpired for a put under a lease that is gone, with TypeError for a request that makes no sense.
    */
   commit(request: CommitRequest): Promise<CommitResult>
   /**
    * Changes after a revision, then those to come, until the iteration is left or the signal aborts. The first batch comes at once
-   * (empty when there is nothing to replay). Throws Compacted when `after` + 1 is already compacted.
+   * (empty when there is nothing to replay); writes outside the range show as progress. Throws Compacted when `after` + 1 is already
+   * compacted. Ends without an error when the store is closed.
    */
   watch(request: WatchRequest): AsyncIterable<WatchBatch>
   /** The store's current revision (linearizable): every commit that resolved before the call is at or below it. */
   currentRevision(): Promise<number>
   lease(ttlSeconds: number): Promise<Lease>
-  /** Forgets values and events older than `revision`; the value of each key as of `revision` stays readable. */
+  /**
+   * Forgets values and events older than `revision`; the value of each key as of `revision` stays readable. Earlier revisions are refused
+   * once it resolves, their bytes may go later. No error when it is compacted already; FutureRevision beyond the current one.
+   */
   compact(revision: number): Promise<void>
   status(): Promise<BackendStatus>
   close(): Promise<void>
@@ -172,4 +182,20 @@ export class LeaseExpired extends BackendError {}
 /** The exclusive end of the range of all keys that start with `prefix` (a non-empty string whose last character is ASCII). */
 export function prefixEnd(prefix: string): string {
   return prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1)
+}
+
+/** Orders keys by their UTF-8 bytes: negative, zero or positive. (Plain string comparison differs between surrogates and U+E000 and up.) */
+export function compareKeys(a: string, b: string): number {
+  const length = Math.min(a.length, b.length)
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i)
+    const y = b.charCodeAt(i)
+    if (x !== y) return codeUnitRank(x) - codeUnitRank(y)
+  }
+  return a.length - b.length
+}
+
+/** Puts surrogates, which stand for U+10000 and up, above every other code unit. */
+function codeUnitRank(unit: number): number {
+  return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit
 }
