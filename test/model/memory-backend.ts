@@ -27,7 +27,7 @@ function holds(state: State, compare: Compare): boolean {
 function eventsOf(state: State, request: CommitRequest, revision: number): WatchEvent[] {
   const puts = (request.put ?? []).map(({ key, value }): WatchEvent => {
     const previous = state.get(key)
-    return { type: 'put', key, value: value.slice(), createRevision: previous?.createRevision ?? revision, revision, ...(previous && { previous }) }
+    return { type: 'put', key, value: new Uint8Array(value), createRevision: previous?.createRevision ?? revision, revision, ...(previous && { previous }) }
   })
   const deletes = (request.delete ?? []).flatMap((key): WatchEvent[] => {
     const previous = state.get(key)
