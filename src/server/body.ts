@@ -1,0 +1,77 @@
+/** Reading and decoding request bodies: steps 3 to 5 of the road. */
+import type { Readable } from 'node:stream'
+import { decodeJson, decodeObject, decodeYaml, strictDecodingError, findingsAsWarnings, type BodyMediaType } from '../api/codec.ts'
+import { isObject, type Json, type KubeObject } from '../api/object.ts'
+import { receive } from '../api/receive.ts'
+import { badRequest, requestEntityTooLarge, StatusError, unsupportedMediaType } from '../api/status.ts'
+import type { RequestContext } from './context.ts'
+import type { FieldValidation } from './options.ts'
+
+/** Largest request body. upstream: apiserver/pkg/server/config.go: MaxRequestBodyBytes */
+export const MAX_BODY_BYTES = 3 * 1024 * 1024
+
+const PROTOBUF = 'application/vnd.kubernetes.protobuf'
+const BODY_TYPES = ['application/json', 'application/yaml', PROTOBUF]
+
+/** Reads a body whole; throws 413 beyond the limit, as soon as it is known. */
+export async function readBody(req: Readable & { headers: Record<string, string | string[] | undefined> }): Promise<Buffer> {
+  const tooLarge = () => requestEntityTooLarge(`limit is ${MAX_BODY_BYTES}`)
+  if (Number(req.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge()
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of req) {
+    size += (chunk as Buffer).length
+    if (size > MAX_BODY_BYTES) throw tooLarge()
+    chunks.push(chunk as Buffer)
+  }
+  return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)
+}
+
+/** The media type of a POST, PUT or DELETE body; an empty header means JSON. Throws 415. */
+export function bodyMediaType(header: string | undefined): string {
+  const type = (header ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+  if (type === '') return 'application/json'
+  if (!BODY_TYPES.includes(type)) throw unsupportedMediaType(BODY_TYPES)
+  return type
+}
+
+/** Decodes the body of a create or update into a pruned and defaulted object of the request version. Throws 400 and 415. */
+export function receiveBody(context: RequestContext, bytes: Uint8Array, mediaType: string, validation: FieldValidation): KubeObject {
+  const { store, version } = context
+  const gvk = { group: store.definition.group, version: version.name, kind: store.definition.names.kind }
+  const decoded =
+    mediaType === PROTOBUF
+      ? { object: decodeProtobuf(context, bytes), findings: [], wrongKind: false }
+      : decodeObject(bytes, mediaType as BodyMediaType, gvk, { strict: validation !== 'Ignore' })
+  // A wrong kind is refused by validation, on the object as it was sent.
+  if (decoded.wrongKind) return decoded.object
+  const received = receive(decoded.object, version)
+  const findings = [...decoded.findings, ...received.findings]
+  if (validation === 'Strict' && findings.length > 0) throw strictDecodingError(decoded.object, gvk, findings)
+  if (validation === 'Warn') for (const text of findingsAsWarnings(findings)) context.warnings.add(text)
+  return received.object
+}
+
+function decodeProtobuf({ store, version }: RequestContext, bytes: Uint8Array): KubeObject {
+  const { group, names } = store.definition
+  const decode = store.strategy.decodeProtobuf
+  if (!decode) throw unsupportedMediaType(BODY_TYPES.slice(0, 2))
+  try {
+    const object = decode(bytes)
+    const metadata = isObject(object.metadata) ? object.metadata : {}
+    return { ...object, apiVersion: group === '' ? version.name : `${group}/${version.name}`, kind: names.kind, metadata }
+  } catch (error) {
+    throw badRequest(`the object provided is unrecognized (must be of type ${names.kind}): ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+/** Decodes a JSON or YAML document that is no object of ours (DeleteOptions). Throws 400. */
+export function decodeDocument(bytes: Uint8Array, mediaType: string): Json {
+  const text = Buffer.from(bytes).toString('utf8')
+  try {
+    return mediaType === 'application/yaml' ? decodeYaml(text).value : decodeJson(text).value
+  } catch (error) {
+    if (error instanceof StatusError) throw error
+    throw badRequest(`couldn't get version/kind; json parse error: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}

@@ -1,0 +1,21 @@
+/** One request on its way: what every step needs. */
+import type { Request, Response } from 'express'
+import type { User } from '../../apiservice/auth.ts'
+import type { VersionDefinition } from '../api/resource.ts'
+import type { ResourceStore } from '../registry/resource-store.ts'
+import type { RequestInfo } from './request-info.ts'
+import type { Warnings } from './warnings.ts'
+
+export interface RequestContext {
+  readonly req: Request
+  readonly res: Response
+  readonly info: RequestInfo
+  readonly user: User
+  readonly store: ResourceStore
+  readonly version: VersionDefinition
+  readonly warnings: Warnings
+  /** Aborts when the client is gone, the deadline has passed or the server stops. */
+  readonly signal: AbortSignal
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}

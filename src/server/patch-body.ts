@@ -1,0 +1,101 @@
+/**
+ * PATCH bodies → a Transform for the registry's update loop.
+ * upstream: apiserver/pkg/endpoints/handlers/patch.go
+ */
+import { decodeJson, encodeJson, findingsAsWarnings } from '../api/codec.ts'
+import { formatApiVersion, getKey, isObject, type Json, type KubeObject } from '../api/object.ts'
+import { applyJsonPatch, applyMergePatch, decodeJsonPatch, decodeMergePatch } from '../api/patch.ts'
+import { receive } from '../api/receive.ts'
+import { applyStrategicMerge } from '../api/strategic-merge.ts'
+import { badRequest, fieldError, invalid, invalidPatch, StatusError, unsupportedMediaType } from '../api/status.ts'
+import type { ResourceStore } from '../registry/resource-store.ts'
+import type { Transform } from '../registry/update.ts'
+import { checkName, settleNamespace } from '../registry/write.ts'
+import type { RequestContext } from './context.ts'
+import type { FieldValidation } from './options.ts'
+
+const JSON_PATCH = 'application/json-patch+json'
+const MERGE_PATCH = 'application/merge-patch+json'
+const STRATEGIC = 'application/strategic-merge-patch+json'
+const APPLY = 'application/apply-patch+yaml'
+
+/** The type of a PATCH: everything before `;`, case-sensitive. Throws 415. */
+export function patchMediaType(header: string | undefined, store: ResourceStore): string {
+  const type = (header ?? '').split(';')[0] ?? ''
+  const served = [JSON_PATCH, MERGE_PATCH, ...(store.strategy.strategicMergeKeys ? [STRATEGIC] : [])]
+  if (!served.includes(type)) throw unsupportedMediaType([JSON_PATCH, MERGE_PATCH, ...(store.strategy.strategicMergeKeys ? [STRATEGIC] : []), APPLY])
+  return type
+}
+
+/** Decodes a patch. Throws 400 or 413; what fails while it is applied is thrown by the transform. */
+export function decodePatch(context: RequestContext, mediaType: string, bytes: Uint8Array, validation: FieldValidation): Transform {
+  const text = Buffer.from(bytes).toString('utf8')
+  const strict = validation !== 'Ignore'
+  const { apply, findings } = decode(context, mediaType, text, strict)
+  return (live) => receivePatched(context, apply(live), findings, validation)
+}
+
+interface DecodedPatch {
+  readonly apply: (live: KubeObject) => Json
+  readonly findings: readonly string[]
+}
+
+function decode({ store }: RequestContext, mediaType: string, text: string, strict: boolean): DecodedPatch {
+  if (mediaType === JSON_PATCH) {
+    const { operations, findings } = decodeJsonPatch(text, { strict })
+    return { apply: (live) => applyJsonPatch(live, operations), findings }
+  }
+  if (mediaType === MERGE_PATCH) {
+    const { patch, findings } = decodeMergePatch(text, { strict })
+    return { apply: (live) => applyMergePatch(live, patch), findings }
+  }
+  const patch = strategicPatch(text)
+  const keys = store.strategy.strategicMergeKeys ?? {}
+  return { apply: (live) => applyStrategicMerge(live, patch, keys), findings: [] }
+}
+
+function strategicPatch(text: string): Json {
+  try {
+    return decodeJson(text).value
+  } catch (error) {
+    throw badRequest(`error decoding patch: ${error instanceof Error ? error.message : String(error)}`)
+  }
+}
+
+// The patched object goes the way of an update's body; its faults are those of the patch.
+function receivePatched(context: RequestContext, patched: Json, patchFindings: readonly string[], validation: FieldValidation): KubeObject {
+  const { store, version, info, warnings } = context
+  const refuse = (detail: string) => invalidPatch(encodeJson(patched), detail)
+  if (!isObject(patched)) throw refuse('json: cannot unmarshal into Go value of type map[string]interface {}')
+  const { group, names } = store.definition
+  const apiVersion = formatApiVersion(group, version.name)
+  const kind = getKey(patched, 'kind')
+  if (typeof kind !== 'string' || kind === '') throw refuse(`Object 'Kind' is missing in '${encodeJson(patched)}'`)
+  const name = nameOf(patched)
+  if (kind !== names.kind) throw invalid({ group, kind }, name, [fieldError('FieldValueInvalid', 'kind', kind, `must be ${names.kind}`)])
+  const sent = getKey(patched, 'apiVersion')
+  if (sent !== apiVersion) {
+    throw invalid({ group, kind }, name, [fieldError('FieldValueInvalid', 'apiVersion', typeof sent === 'string' ? sent : '', `must be ${apiVersion}`)])
+  }
+  const received = receiveOr(patched as KubeObject, context, refuse)
+  const findings = [...patchFindings, ...received.findings]
+  if (validation === 'Strict' && findings.length > 0) throw refuse(`strict decoding error: ${findings.join(', ')}`)
+  if (validation === 'Warn') for (const text of findingsAsWarnings(findings)) warnings.add(text)
+  const object = settleNamespace(received.object, info.namespace)
+  checkName(object, info.name)
+  return object
+}
+
+function nameOf(object: Record<string, Json | undefined>): string {
+  const metadata = getKey(object, 'metadata')
+  const name = isObject(metadata) ? getKey(metadata, 'name') : undefined
+  return typeof name === 'string' ? name : ''
+}
+
+function receiveOr(object: KubeObject, { version }: RequestContext, refuse: (detail: string) => StatusError) {
+  try {
+    return receive(object, version)
+  } catch (error) {
+    throw refuse(error instanceof Error ? error.message : String(error))
+  }
+}

@@ -1,0 +1,208 @@
+/**
+ * The only writer of responses: objects, lists, tables and Statuses, in what the client accepts.
+ * upstream: apiserver/pkg/endpoints/handlers/responsewriters/writers.go, handlers/response.go
+ */
+import { constants, createGzip, gzipSync } from 'node:zlib'
+import { once } from 'node:events'
+import type { Writable } from 'node:stream'
+import type { Response } from 'express'
+import { encodeYaml, parseStored, revisionMember, spliceRevision } from '../api/codec.ts'
+import { formatApiVersion, type Json, type KubeObject } from '../api/object.ts'
+import type { Status, StatusError } from '../api/status.ts'
+import { encodeEntry, type Page } from '../registry/read.ts'
+import type { WriteResult } from '../registry/write.ts'
+import type { CacheEntry, ReadyBytes } from '../../storage/watch-cache.ts'
+import type { RequestContext } from './context.ts'
+import { indentJson } from './indent-json.ts'
+import type { Negotiated } from './negotiate.ts'
+import { transformList, transformObject } from './transform.ts'
+import type { Warnings } from './warnings.ts'
+
+/** Bodies above this are compressed for clients that accept gzip. upstream: defaultGzipThresholdBytes */
+const GZIP_THRESHOLD = 128 * 1024
+/** Lists are written in pieces of about this size, each when the one before is on its way. */
+const CHUNK_BYTES = 256 * 1024
+
+/** Writes the object that a write left. */
+export function respondObject(context: RequestContext, negotiated: Negotiated, result: WriteResult, code = result.created ? 201 : 200): void {
+  const { ready, revision } = result
+  const bytes = revision === undefined ? ready.bytes : spliceRevision(ready.bytes, ready.place, revision)
+  respondBytes(context, negotiated, bytes, code)
+}
+
+/** Writes a cached object. */
+export function respondEntry(context: RequestContext, negotiated: Negotiated, entry: CacheEntry): void {
+  const ready = encodeEntry(context.store, entry, context.version.name)
+  respondBytes(context, negotiated, spliceRevision(ready.bytes, ready.place, entry.revision), 200)
+}
+
+function respondBytes(context: RequestContext, negotiated: Negotiated, bytes: Uint8Array, code: number): void {
+  if (negotiated.as === undefined && negotiated.mediaType === 'application/json' && !negotiated.pretty) {
+    send(context.res, code, negotiated.mediaType, Buffer.concat([bytes, NEWLINE]), context.warnings)
+    return
+  }
+  if (negotiated.as === undefined) {
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+    const body = negotiated.mediaType === 'application/yaml' ? encodeYaml(parseStored(bytes)) : indentJson(text)
+    send(context.res, code, negotiated.mediaType, Buffer.from(body), context.warnings)
+    return
+  }
+  respondValue(context, negotiated, transformObject(context, negotiated, parseStored(bytes) as KubeObject), code)
+}
+
+const NEWLINE = Buffer.from('\n')
+
+/** Writes a value whose key order is its own (Status, Table, …). */
+export function respondValue(context: Pick<RequestContext, 'res' | 'warnings'>, negotiated: Negotiated, value: unknown, code: number): void {
+  send(context.res, code, negotiated.mediaType, Buffer.from(renderValue(negotiated, value)), context.warnings)
+}
+
+/** A value as text in the negotiated media type. */
+export function renderValue(negotiated: Pick<Negotiated, 'mediaType' | 'pretty'>, value: unknown): string {
+  if (negotiated.mediaType === 'application/yaml') return encodeYaml(JSON.parse(JSON.stringify(value)) as Json)
+  const text = escapeHtml(JSON.stringify(value, bigints))
+  return negotiated.pretty ? indentJson(text) : `${text}\n`
+}
+
+// bigint members of a transformed object keep their digits.
+function bigints(_key: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(String(value)) : value
+}
+
+const HTML = /[<>&\u2028\u2029]/g
+
+function escapeHtml(text: string): string {
+  return text.replace(HTML, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
+}
+
+/** Writes an error. When the client's Accept cannot be satisfied, as indented JSON. */
+export function respondError(res: Response, negotiated: Negotiated | undefined, error: StatusError, warnings: Warnings): void {
+  const { status } = error
+  if (status.details?.retryAfterSeconds) res.setHeader('Retry-After', String(status.details.retryAfterSeconds))
+  respondStatus(res, negotiated, status, status.code, warnings)
+}
+
+/** Writes a Status. */
+export function respondStatus(res: Response, negotiated: Negotiated | undefined, status: Status, code: number, warnings: Warnings): void {
+  const plain = negotiated && negotiated.as === undefined ? negotiated : { mediaType: negotiated?.mediaType ?? ('application/json' as const), pretty: negotiated ? negotiated.pretty : true }
+  send(res, code, plain.mediaType, Buffer.from(renderValue(plain, status)), warnings)
+}
+
+/** Writes plain text. */
+export function respondText(res: Response, code: number, text: string): void {
+  res.setHeader('X-Content-Type-Options', 'nosniff')
+  send(res, code, 'text/plain; charset=utf-8', Buffer.from(text))
+}
+
+function head(res: Response, code: number, mediaType: string, warnings?: Warnings): void {
+  res.statusCode = code
+  res.setHeader('Content-Type', mediaType)
+  res.setHeader('Cache-Control', 'no-cache, private')
+  const values = warnings?.headers() ?? []
+  if (values.length > 0) res.setHeader('Warning', values)
+}
+
+function acceptsGzip(res: Response): boolean {
+  return /(^|,)\s*gzip\s*($|[,;])/.test(String(res.req.headers['accept-encoding'] ?? ''))
+}
+
+function send(res: Response, code: number, mediaType: string, body: Buffer, warnings?: Warnings): void {
+  if (res.headersSent || res.writableEnded) return
+  head(res, code, mediaType, warnings)
+  let bytes = body
+  if (body.length > GZIP_THRESHOLD && acceptsGzip(res)) {
+    res.setHeader('Content-Encoding', 'gzip')
+    res.setHeader('Vary', 'Accept-Encoding')
+    bytes = gzipSync(body, { level: 1 })
+  }
+  res.setHeader('Content-Length', bytes.length)
+  res.end(res.req.method === 'HEAD' ? undefined : bytes)
+}
+
+/** Writes a list. Plain JSON joins ready bytes; every other form is made of the parsed objects. */
+export async function respondList(context: RequestContext, negotiated: Negotiated, page: Page): Promise<void> {
+  const { store, version } = context
+  // Encoded first, so that an object that cannot be decoded is a 500 and not a broken body.
+  const ready = page.entries.map((entry) => encodeEntry(store, entry, version.name))
+  if (negotiated.as === undefined && negotiated.mediaType === 'application/json' && !negotiated.pretty) {
+    await streamList(context, page, ready)
+    return
+  }
+  const items = page.entries.map((entry, i) => parseReady(ready[i] as ReadyBytes, entry.revision))
+  if (negotiated.as !== undefined) {
+    respondValue(context, negotiated, transformList(context, negotiated, items, page), 200)
+    return
+  }
+  const [open, close] = listFrame(context, page)
+  const text = `${open}${page.entries.map((entry, i) => textOf(ready[i] as ReadyBytes, entry.revision)).join(',')}${close}`
+  const body = negotiated.mediaType === 'application/yaml' ? encodeYaml(parseStored(Buffer.from(text))) : indentJson(text)
+  send(context.res, 200, negotiated.mediaType, Buffer.from(body), context.warnings)
+}
+
+/** A ready object, parsed, with its resourceVersion. */
+export function parseReady(ready: ReadyBytes, revision: number): KubeObject {
+  return parseStored(spliceRevision(ready.bytes, ready.place, revision)) as KubeObject
+}
+
+function textOf(ready: ReadyBytes, revision: number): string {
+  return Buffer.from(spliceRevision(ready.bytes, ready.place, revision)).toString('utf8')
+}
+
+// What stands before and after the items; keys in byte order.
+function listFrame({ store, version }: RequestContext, page: Page): [string, string] {
+  const { group, names } = store.definition
+  const metadata = {
+    continue: page.continue,
+    ...(page.remainingItemCount === undefined ? {} : { remainingItemCount: page.remainingItemCount }),
+    resourceVersion: String(page.revision),
+  }
+  return [
+    `{"apiVersion":${JSON.stringify(formatApiVersion(group, version.name))},"items":[`,
+    `],"kind":${JSON.stringify(names.listKind)},"metadata":${JSON.stringify(metadata)}}`,
+  ]
+}
+
+async function streamList(context: RequestContext, page: Page, ready: readonly ReadyBytes[]): Promise<void> {
+  const { res, warnings, signal } = context
+  const [open, close] = listFrame(context, page)
+  const size = ready.reduce((sum, { bytes }) => sum + bytes.length + 40, open.length + close.length)
+  head(res, 200, 'application/json', warnings)
+  if (res.req.method === 'HEAD') {
+    res.end()
+    return
+  }
+  let out: Writable = res
+  if (size > GZIP_THRESHOLD && acceptsGzip(res)) {
+    res.setHeader('Content-Encoding', 'gzip')
+    res.setHeader('Vary', 'Accept-Encoding')
+    const gzip = createGzip({ level: 1, strategy: constants.Z_DEFAULT_STRATEGY })
+    gzip.pipe(res)
+    out = gzip
+  }
+  for (const chunk of chunks(open, page.entries, ready, close)) {
+    if (!out.write(chunk)) await once(out, 'drain', { signal })
+  }
+  out.end()
+}
+
+function* chunks(open: string, entries: readonly CacheEntry[], ready: readonly ReadyBytes[], close: string): Generator<Buffer> {
+  let chunk = Buffer.allocUnsafe(CHUNK_BYTES)
+  let length = chunk.write(open)
+  for (const [i, { bytes, place }] of ready.entries()) {
+    const member = revisionMember(bytes, place, (entries[i] as CacheEntry).revision)
+    const needed = bytes.length + member.length + 2
+    if (length + needed > chunk.length) {
+      yield chunk.subarray(0, length)
+      chunk = Buffer.allocUnsafe(Math.max(CHUNK_BYTES, needed))
+      length = 0
+    }
+    if (i > 0) length += chunk.write(',', length)
+    chunk.set(bytes.subarray(0, place), length)
+    length += place
+    length += chunk.write(member, length, 'latin1')
+    chunk.set(bytes.subarray(place), length)
+    length += bytes.length - place
+  }
+  yield chunk.subarray(0, length)
+  yield Buffer.from(`${close}\n`)
+}

@@ -1,0 +1,159 @@
+/**
+ * RequestInfo → registry: one function a verb, its checks in upstream's order.
+ * upstream: apiserver/pkg/endpoints/handlers/{create,update,patch,delete,get}.go
+ */
+import { methodNotSupported, badRequest } from '../api/status.ts'
+import { create } from '../registry/create.ts'
+import { remove, removeAll } from '../registry/delete.ts'
+import { get, list } from '../registry/read.ts'
+import { update, type UpdateOptions } from '../registry/update.ts'
+import { watch } from '../registry/watch.ts'
+import { checkName, checkPathName, settleNamespace, type WriteOptions } from '../registry/write.ts'
+import { bodyMediaType, decodeDocument, readBody, receiveBody } from './body.ts'
+import type { RequestContext } from './context.ts'
+import { negotiate, negotiateWatch } from './negotiate.ts'
+import { parseDeleteBody, parseDeleteQuery, parseListOptions, parseModifyOptions } from './options.ts'
+import { decodePatch, patchMediaType } from './patch-body.ts'
+import { respondEntry, respondList, respondObject, respondValue } from './respond.ts'
+import { streamWatch } from './watch-stream.ts'
+
+/** A watch without timeoutSeconds ends after this long, and up to twice as long. upstream: MinRequestTimeout */
+const MIN_WATCH_SECONDS = 1800
+
+/** Serves one request of a known resource. Throws StatusError. */
+export async function serveVerb(context: RequestContext): Promise<void> {
+  const { verb, subresource, namedInPath } = context.info
+  const { resource } = context.store
+  if (subresource !== '' && (verb === 'create' || verb === 'delete' || verb === 'watch')) throw methodNotSupported(resource, verb)
+  switch (verb) {
+    case 'create':
+      return await serveCreate(context)
+    case 'get':
+      return await serveGet(context)
+    case 'list':
+      return await serveList(context)
+    case 'watch':
+      return namedInPath && !context.info.watchPath ? await serveGet(context) : await serveWatch(context)
+    case 'update':
+      return await serveUpdate(context)
+    case 'patch':
+      return await servePatch(context)
+    case 'delete':
+      return await serveDelete(context)
+    case 'deletecollection':
+      return await serveDeleteCollection(context)
+    default:
+      throw methodNotSupported(resource, verb)
+  }
+}
+
+function writeOptions({ info, version, warnings }: RequestContext, dryRun: boolean): WriteOptions {
+  return { version: version.name, namespace: info.namespace, subresource: info.subresource, dryRun, warn: (text) => warnings.add(text) }
+}
+
+function requireName({ info }: RequestContext): string {
+  if (!info.namedInPath) throw badRequest('name must be provided')
+  checkPathName(info.name)
+  return info.name
+}
+
+async function serveCreate(context: RequestContext): Promise<void> {
+  const { req, info, store } = context
+  const negotiated = negotiate(context.req.headers.accept, context.req)
+  const mediaType = bodyMediaType(req.headers['content-type'])
+  const bytes = await readBody(req)
+  const options = parseModifyOptions(info.query, 'CreateOptions')
+  const body = receiveBody(context, bytes, mediaType, options.fieldValidation)
+  respondObject(context, negotiated, await create(store, body, writeOptions(context, options.dryRun)))
+}
+
+async function serveUpdate(context: RequestContext): Promise<void> {
+  const { req, info, store } = context
+  const name = requireName(context)
+  const negotiated = negotiate(req.headers.accept, req)
+  const bytes = await readBody(req)
+  const options = parseModifyOptions(info.query, 'UpdateOptions')
+  const body = receiveBody(context, bytes, bodyMediaType(req.headers['content-type']), options.fieldValidation)
+  const object = settleNamespace(body, info.namespace)
+  checkName(object, name)
+  const update_: UpdateOptions = { ...writeOptions(context, options.dryRun), name, patch: false }
+  respondObject(context, negotiated, await update(store, () => object, update_))
+}
+
+async function servePatch(context: RequestContext): Promise<void> {
+  const { req, info, store } = context
+  const mediaType = patchMediaType(req.headers['content-type'], store)
+  const name = requireName(context)
+  const negotiated = negotiate(req.headers.accept, req)
+  const bytes = await readBody(req)
+  const options = parseModifyOptions(info.query, 'PatchOptions')
+  const patch = decodePatch(context, mediaType, bytes, options.fieldValidation)
+  const update_: UpdateOptions = { ...writeOptions(context, options.dryRun), name, patch: true }
+  respondObject(context, negotiated, await update(store, patch, update_))
+}
+
+async function serveGet(context: RequestContext): Promise<void> {
+  const { req, info, store } = context
+  const name = requireName(context)
+  const negotiated = negotiate(req.headers.accept, req)
+  if (info.query.get('export') && info.query.get('export') !== 'false') {
+    throw badRequest('the export parameter, deprecated since v1.14, is no longer supported')
+  }
+  respondEntry(context, negotiated, await get(store, info.namespace, name, info.query.get('resourceVersion') ?? ''))
+}
+
+function scopeOf({ info, version }: RequestContext, options: { readonly labelSelector: string; readonly fieldSelector: string }) {
+  const { labelSelector } = options
+  // The deprecated watch path of one object is a watch with a name selector.
+  const selector = info.watchPath && info.namedInPath ? [options.fieldSelector, `metadata.name=${info.name}`].filter(Boolean).join(',') : options.fieldSelector
+  return { version: version.name, namespace: info.namespace, labelSelector, fieldSelector: selector }
+}
+
+async function serveList(context: RequestContext): Promise<void> {
+  const { req, info, store } = context
+  const negotiated = negotiate(req.headers.accept, req)
+  const options = parseListOptions(info.query)
+  await respondList(context, negotiated, await list(store, scopeOf(context, options), options))
+}
+
+async function serveWatch(context: RequestContext): Promise<void> {
+  const { req, info, store, signal } = context
+  const negotiated = negotiateWatch(req.headers.accept, req)
+  const options = parseListOptions(info.query, info.watchPath)
+  const seconds = options.timeoutSeconds || MIN_WATCH_SECONDS * (1 + store.clock.random())
+  const ended = new AbortController()
+  const timer = store.clock.schedule(seconds * 1000, () => ended.abort())
+  try {
+    const stream = watch(store, scopeOf(context, options), options, AbortSignal.any([signal, ended.signal]))
+    await streamWatch(context, negotiated, stream, { bookmarks: options.allowWatchBookmarks })
+  } finally {
+    timer.cancel()
+    ended.abort()
+  }
+}
+
+async function serveDelete(context: RequestContext): Promise<void> {
+  const { req, store } = context
+  const name = requireName(context)
+  const negotiated = negotiate(req.headers.accept, req)
+  const options = await readDeleteOptions(context)
+  const outcome = await remove(store, name, options, writeOptions(context, options.dryRun))
+  if (outcome.kind === 'removed') respondValue(context, { mediaType: negotiated.mediaType, pretty: negotiated.pretty }, outcome.status, 200)
+  else respondObject(context, negotiated, outcome.result, options.orphanDependents === false ? 202 : 200)
+}
+
+async function serveDeleteCollection(context: RequestContext): Promise<void> {
+  const { req, info, store } = context
+  const negotiated = negotiate(req.headers.accept, req)
+  const list_ = parseListOptions(info.query)
+  const options = await readDeleteOptions(context)
+  const page = await list(store, scopeOf(context, list_), list_)
+  await removeAll(store, page.entries, options, writeOptions(context, options.dryRun))
+  await respondList(context, negotiated, page)
+}
+
+async function readDeleteOptions({ req, info }: RequestContext) {
+  const bytes = await readBody(req)
+  if (bytes.length === 0) return parseDeleteQuery(info.query)
+  return parseDeleteBody(decodeDocument(bytes, bodyMediaType(req.headers['content-type'])))
+}

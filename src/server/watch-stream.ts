@@ -1,0 +1,135 @@
+/**
+ * A watch as a stream of frames, one JSON object a line. Plain frames are made once per event and version and written to every
+ * watcher. A slow reader stops the iteration here; the cache cuts it off when too much waits for it.
+ * upstream: apiserver/pkg/endpoints/handlers/watch.go: ServeHTTP
+ */
+import { once } from 'node:events'
+import { spliceRevision } from '../api/codec.ts'
+import { formatApiVersion, type KubeObject } from '../api/object.ts'
+import { expired, internalError, StatusError } from '../api/status.ts'
+import { encodeEntry } from '../registry/read.ts'
+import { undecodableStatus } from '../registry/resource-store.ts'
+import type { Watch } from '../registry/watch.ts'
+import { TooOld, type CacheEvent, type WatchItem } from '../../storage/watch-cache.ts'
+import type { RequestContext } from './context.ts'
+import type { Negotiated } from './negotiate.ts'
+import { parseReady, renderValue } from './respond.ts'
+import { transformEvent } from './transform.ts'
+
+/** Frames kept for the watchers that still have to write them. */
+const SHARED_FRAMES = 512
+const FLUSH_BYTES = 64 * 1024
+
+/** Writes the headers at once, then events until the watch ends; resolves when the response is finished. */
+export async function streamWatch(context: RequestContext, negotiated: Negotiated, watch: Watch, options: { readonly bookmarks: boolean }): Promise<void> {
+  const { res, warnings, signal } = context
+  res.statusCode = 200
+  res.setHeader('Content-Type', 'application/json')
+  res.setHeader('Cache-Control', 'no-cache, private')
+  const values = warnings.headers()
+  if (values.length > 0) res.setHeader('Warning', values)
+  res.flushHeaders()
+  const frames = negotiated.as === undefined ? new PlainFrames(context) : new TransformedFrames(context, negotiated)
+  try {
+    for await (const items of watch.items) await writeItems(context, frames, items, options.bookmarks)
+  } catch (error) {
+    if (!signal.aborted) res.write(renderValue(COMPACT, { type: 'ERROR', object: statusOf(error) }))
+  }
+  res.end()
+}
+
+const COMPACT = { mediaType: 'application/json', pretty: false } as const
+
+interface Frames {
+  event(event: CacheEvent): Buffer
+  bookmark(revision: number, initialEventsEnd: boolean): Buffer
+}
+
+async function writeItems({ res, signal }: RequestContext, frames: Frames, items: readonly WatchItem[], bookmarks: boolean): Promise<void> {
+  let pending: Buffer[] = []
+  let size = 0
+  const flush = async () => {
+    if (pending.length === 0) return
+    const bytes = pending.length === 1 ? (pending[0] as Buffer) : Buffer.concat(pending, size)
+    pending = []
+    size = 0
+    if (!res.write(bytes)) await once(res, 'drain', { signal })
+  }
+  for (const item of items) {
+    if (item.type === 'BOOKMARK' && !bookmarks) continue
+    const frame = item.type === 'BOOKMARK' ? frames.bookmark(item.revision, item.initialEventsEnd === true) : frames.event(item)
+    pending.push(frame)
+    size += frame.length
+    if (size >= FLUSH_BYTES) await flush()
+  }
+  await flush()
+}
+
+function statusOf(error: unknown): unknown {
+  const known = undecodableStatus(error)
+  if (known instanceof StatusError) return known.status
+  if (known instanceof TooOld) return expired(known.message).status
+  return internalError(known instanceof Error ? known.message : String(known)).status
+}
+
+const shared = new Map<string, Buffer>()
+
+// Frames of whole objects, shared by all watchers of a version.
+class PlainFrames implements Frames {
+  readonly #context: RequestContext
+  readonly #scope: string
+  constructor(context: RequestContext) {
+    this.#context = context
+    this.#scope = `${context.store.prefix}\n${context.version.name}\n`
+  }
+
+  event({ type, entry, revision }: CacheEvent): Buffer {
+    const key = `${this.#scope}${type}\n${entry.key}\n${entry.revision}\n${revision}`
+    const known = shared.get(key)
+    if (known) return known
+    const ready = encodeEntry(this.#context.store, entry, this.#context.version.name)
+    const frame = Buffer.concat([Buffer.from(`{"type":"${type}","object":`), spliceRevision(ready.bytes, ready.place, revision), Buffer.from('}\n')])
+    shared.set(key, frame)
+    if (shared.size > SHARED_FRAMES) shared.delete(shared.keys().next().value as string)
+    return frame
+  }
+
+  bookmark(revision: number, initialEventsEnd: boolean): Buffer {
+    return Buffer.from(renderValue(COMPACT, { type: 'BOOKMARK', object: bookmarkObject(this.#context, revision, initialEventsEnd) }))
+  }
+}
+
+function bookmarkObject({ store, version }: RequestContext, revision: number, initialEventsEnd: boolean): KubeObject {
+  const annotations = initialEventsEnd ? { annotations: { 'k8s.io/initial-events-end': 'true' } } : {}
+  return {
+    kind: store.definition.names.kind,
+    apiVersion: formatApiVersion(store.definition.group, version.name),
+    metadata: { resourceVersion: String(revision), ...annotations },
+  }
+}
+
+// Tables and metadata: made for one watcher.
+class TransformedFrames implements Frames {
+  readonly #context: RequestContext
+  readonly #negotiated: Negotiated
+  #first = true
+  constructor(context: RequestContext, negotiated: Negotiated) {
+    this.#context = context
+    this.#negotiated = negotiated
+  }
+
+  event({ type, entry, revision }: CacheEvent): Buffer {
+    const ready = encodeEntry(this.#context.store, entry, this.#context.version.name)
+    return this.#frame(type, parseReady(ready, revision), false)
+  }
+
+  bookmark(revision: number, initialEventsEnd: boolean): Buffer {
+    return this.#frame('BOOKMARK', bookmarkObject(this.#context, revision, initialEventsEnd), true)
+  }
+
+  #frame(type: string, object: KubeObject, bookmark: boolean): Buffer {
+    const first = this.#first
+    this.#first = false
+    return Buffer.from(renderValue(COMPACT, { type, object: transformEvent(this.#context, this.#negotiated, object, { first, bookmark }) }))
+  }
+}
