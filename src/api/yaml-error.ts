@@ -1,0 +1,48 @@
+/**
+ * What libyaml's port says where the yaml package refuses a document.
+ * upstream: go.yaml.in/yaml/v2 scannerc.go, parserc.go, decode.go (parser.fail)
+ */
+import type { ErrorCode, LineCounter, YAMLParseError } from 'yaml'
+
+// Errors of upstream's scanner, which count lines from 1; those of its parser count from 0 and leave the first line out.
+const SCANNER: Partial<Record<ErrorCode, string>> = {
+  BLOCK_AS_IMPLICIT_KEY: 'mapping values are not allowed in this context',
+  MULTILINE_IMPLICIT_KEY: "could not find expected ':'",
+  KEY_OVER_1024_CHARS: "could not find expected ':'",
+  TAB_AS_INDENT: 'found character that cannot start any token',
+  BAD_SCALAR_START: 'found character that cannot start any token',
+  BAD_DQ_ESCAPE: 'found unknown escape character',
+  BAD_DIRECTIVE: 'found unknown directive name',
+}
+
+const PARSER: Partial<Record<ErrorCode, string>> = {
+  BAD_INDENT: 'did not find expected key',
+  BLOCK_IN_FLOW: "did not find expected ',' or '}'",
+  UNEXPECTED_TOKEN: 'did not find expected key',
+  TAG_RESOLVE_FAILED: 'found undefined tag handle',
+}
+
+/** The text for the first error of a document: `yaml: line 3: mapping values are not allowed in this context`. */
+export function yamlErrorText(error: YAMLParseError, text: string, lines: LineCounter): string {
+  const line = lines.linePos(error.pos[0]).line
+  if (error.code === 'BAD_ALIAS') return `yaml: unknown anchor '${text.slice(error.pos[0], error.pos[1]).replace(/^\*/, '')}' referenced`
+  if (error.code === 'MISSING_CHAR') return missingChar(error, text, line)
+  const scanner = SCANNER[error.code]
+  if (scanner !== undefined) return `yaml: line ${line}: ${scanner}`
+  return at(line - 1, PARSER[error.code] ?? 'did not find expected node content')
+}
+
+function missingChar(error: YAMLParseError, text: string, line: number): string {
+  if (error.message.includes('quote')) return `yaml: line ${line}: found unexpected end of stream`
+  const close = /end with a? ?([\]}])/.exec(error.message)?.[1]
+  const rest = text.slice(0, error.pos[0]).trimEnd()
+  // At the end of the input upstream's scanner has gone on to the next line.
+  const atEnd = text.slice(error.pos[0]).trim() === ''
+  if (close === undefined) return `yaml: line ${line}: could not find expected ':'`
+  if (atEnd && /[[{,]$/.test(rest)) return at(line, 'did not find expected node content')
+  return at(atEnd ? line : line - 1, `did not find expected ',' or '${close}'`)
+}
+
+function at(line: number, text: string): string {
+  return line > 0 ? `yaml: line ${line}: ${text}` : `yaml: ${text}`
+}
