@@ -77,6 +77,8 @@ export interface Strategy {
   validate?(object: KubeObject, old: KubeObject | undefined, context: StrategyContext): FieldError[]
   /** Refuses a deletion: a message for 403 Forbidden, or nothing. */
   forbidDelete?(object: KubeObject): string | undefined
+  /** Something besides metadata.finalizers keeps a deleted object (a namespace's content): the object as it is while it is kept, else nothing. */
+  holdDeletion?(object: KubeObject): KubeObject | undefined
   /** A PUT may leave resourceVersion out (kinds of the core group). */
   readonly allowUnconditionalUpdate?: boolean
   /** Columns computed in code; replaces the version's printer columns. */

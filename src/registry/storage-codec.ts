@@ -121,7 +121,8 @@ function selectableFields(
   hubObject: KubeObject,
   view: (hubObject: KubeObject, version: string) => KubeObject,
 ): Fields {
-  const common: Record<string, string> = {}
+  const { name = '', namespace = '' } = hubObject.metadata
+  const common: Record<string, string> = { 'metadata.name': name, 'metadata.namespace': namespace }
   for (const [label, value] of Object.entries(strategy.selectableFields ?? {})) common[label] = value(hubObject)
   const fields: Record<string, Record<string, string>> = { '': common }
   for (const version of definition.versions) {

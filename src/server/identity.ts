@@ -1,0 +1,53 @@
+/** Step 2 of the road: who is calling, and may they. */
+import type { Request, RequestHandler } from 'express'
+import type { Authenticator, Authorizer, User } from '../../apiservice/auth.ts'
+import { forbidden, forbiddenPath, unauthorized } from '../api/status.ts'
+import { parseRequest, type RequestInfo } from './request-info.ts'
+
+declare module 'express-serve-static-core' {
+  interface Request {
+    /** Set by `identify`. */
+    requestInfo?: RequestInfo
+    user?: User
+  }
+}
+
+/** The user of a request without credentials. upstream: user.Anonymous */
+export const ANONYMOUS: User = { name: 'system:anonymous', groups: ['system:unauthenticated'] }
+
+// Discovery, OpenAPI, health and version are open to everybody, as upstream's system:public-info-viewer and system:discovery give them.
+const OPEN = /^\/(healthz|livez|readyz|version|openapi|api|apis)?(\/.*)?$/
+
+/** Sets `requestInfo` and `user`; throws 401 for a caller without identity where one is needed, 403 for one that may not. */
+export function identify(authenticate: Authenticator, authorize: Authorizer): RequestHandler {
+  return async (req, _res, next) => {
+    const info = parseRequest(req.method, req.originalUrl)
+    const user = await authenticate({ headers: req.headers, socket: req.socket })
+    req.requestInfo = info
+    req.user = user ?? ANONYMOUS
+    if (isOpen(info)) return next()
+    if (!user) throw unauthorized()
+    await check(req, info, user, authorize)
+    next()
+  }
+}
+
+function isOpen(info: RequestInfo): boolean {
+  return !info.isResourceRequest && info.verb === 'get' && OPEN.test(info.path)
+}
+
+async function check(req: Request, info: RequestInfo, user: User, authorize: Authorizer): Promise<void> {
+  const { verb, group, version, resource, subresource, namespace, name, path } = info
+  const decision = await authorize({ user, verb: info.isResourceRequest ? verb : req.method.toLowerCase(), group, version, resource, subresource, namespace, name, path })
+  if (decision.allowed) return
+  const reason = decision.reason ? `: ${decision.reason}` : ''
+  if (!info.isResourceRequest) throw forbiddenPath(escape(`User "${user.name}" cannot ${req.method.toLowerCase()} path "${path}"${reason}`))
+  const what = subresource === '' ? resource : `${resource}/${subresource}`
+  const where = namespace === '' ? 'at the cluster scope' : `in the namespace "${namespace}"`
+  throw forbidden({ group, resource }, name, escape(`User "${user.name}" cannot ${verb} resource "${what}" in API group "${group}" ${where}${reason}`))
+}
+
+// upstream: responsewriters.Forbidden escapes what a browser could take for markup
+function escape(text: string): string {
+  return text.replace(/[&<>]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[c] ?? c)
+}

@@ -1,0 +1,135 @@
+/**
+ * The HTTP server as one visible list of steps. Everything after identity is either a document (discovery, OpenAPI, health)
+ * or a verb on a resource.
+ */
+import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler, type Response } from 'express'
+import type { Authenticator, Authorizer } from '../../apiservice/auth.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { findVersion } from '../api/resource.ts'
+import { internalError, notFound, StatusError, timeout } from '../api/status.ts'
+import { refusal } from '../registry/commit-object.ts'
+import { undecodableStatus, type ResourceStore } from '../registry/resource-store.ts'
+import { deprecationWarning } from './deprecation.ts'
+import { identify, ANONYMOUS } from './identity.ts'
+import { limitInFlight } from './in-flight.ts'
+import { negotiate, type Negotiated } from './negotiate.ts'
+import { parseRequest, type RequestInfo } from './request-info.ts'
+import { respondError, respondText } from './respond.ts'
+import { serveVerb } from './verbs.ts'
+import { Warnings } from './warnings.ts'
+
+/** Everything but watches must be done in this time. upstream: apiserver/pkg/server/config.go: RequestTimeout */
+const REQUEST_TIMEOUT_MS = 60_000
+
+export interface ServerOptions {
+  readonly stores: readonly ResourceStore[]
+  readonly authenticate: Authenticator
+  readonly authorize: Authorizer
+  readonly clock: Clock
+  readonly log: Log
+  /** Counts and times every request; the first step. */
+  readonly measure: RequestHandler
+  /** Documents (discovery, OpenAPI, health, version, metrics) and whatever else answers before resources do. */
+  readonly documents: readonly RequestHandler[]
+  /** Aborts when the server stops: ends the watches. */
+  readonly stopping: AbortSignal
+}
+
+/** Builds the application; serve it through the bridge of src/server/express-bridge.ts. */
+export function createApp(options: ServerOptions): Express {
+  const app = express()
+  app.disable('x-powered-by')
+  app.disable('etag')
+  app.use(options.measure)
+  app.use(limitInFlight(isLongRunning))
+  app.use(identify(options.authenticate, options.authorize))
+  for (const document of options.documents) app.use(document)
+  app.use(serveResource(options))
+  app.use((_req, res) => respondText(res, 404, '404 page not found\n'))
+  app.use(handleError(options.log))
+  return app
+}
+
+/** True for a watch, which no limit of number or time holds for. */
+export function isLongRunning(target: string): boolean {
+  return target.includes('watch') && parseRequest('GET', target).verb === 'watch'
+}
+
+function serveResource(options: ServerOptions): RequestHandler {
+  const stores = new Map(options.stores.map((store) => [`${store.definition.group}/${store.definition.names.plural}`, store]))
+  return async (req, res, next) => {
+    const info = req.requestInfo as RequestInfo
+    const store = info.isResourceRequest ? stores.get(`${info.group}/${info.resource}`) : undefined
+    const version = store && findVersion(store.definition, info.version)
+    if (!store || !version?.served || !inScope(store, info)) return next()
+    const warnings = new Warnings()
+    res.locals.warnings = warnings
+    const deprecated = deprecationWarning(store.definition, version)
+    if (deprecated) warnings.add(deprecated)
+    if (info.subresource !== '' && !(info.subresource === 'status' && version.subresources?.status)) throw notFound(store.resource, info.name)
+    const lifetime = new Lifetime(res, options, info.verb !== 'watch')
+    try {
+      const now = options.clock.now()
+      await lifetime.race(serveVerb({ req, res, info, user: req.user ?? ANONYMOUS, store, version, warnings, signal: lifetime.signal, now }))
+    } finally {
+      lifetime.end()
+    }
+  }
+}
+
+// Only list and watch may span namespaces; a cluster-scoped resource has none.
+function inScope(store: ResourceStore, info: RequestInfo): boolean {
+  if (store.definition.scope === 'Cluster') return info.namespace === '' || info.resource === 'namespaces'
+  return info.namespace !== '' || (!info.namedInPath && (info.verb === 'list' || info.verb === 'watch' || info.verb === ''))
+}
+
+// How long a request may live: until its client has gone, its time is over, or (a watch) the server stops.
+class Lifetime {
+  readonly signal: AbortSignal
+  readonly #gone = new AbortController()
+  readonly #deadline = new AbortController()
+  readonly #timer
+  constructor(res: Response, { clock, stopping }: ServerOptions, limited: boolean) {
+    res.once('close', () => this.#gone.abort())
+    this.#timer = limited ? clock.schedule(REQUEST_TIMEOUT_MS, () => this.#deadline.abort()) : undefined
+    this.signal = AbortSignal.any([this.#gone.signal, this.#deadline.signal, ...(limited ? [] : [stopping])])
+  }
+
+  /** Settles as `work` does, or with 504 at the deadline. */
+  async race(work: Promise<void>): Promise<void> {
+    const late = new Promise<never>((_resolve, reject) => {
+      this.#deadline.signal.addEventListener('abort', () => reject(timeout('request did not complete within the allotted timeout')), { once: true })
+    })
+    await Promise.race([work, late])
+  }
+
+  end(): void {
+    this.#timer?.cancel()
+  }
+}
+
+function handleError(log: Log): ErrorRequestHandler {
+  return (error: unknown, req: Request, res: Response, _next) => {
+    if (res.headersSent || res.destroyed) {
+      // Too late for a Status: the client must see that the body is not whole.
+      res.destroy()
+      return
+    }
+    const known = refusal(undecodableStatus(error))
+    if (!(known instanceof StatusError)) log.error('request failed', { err: error, method: req.method, path: req.path })
+    const status = known instanceof StatusError ? known : internalError(known instanceof Error ? known.message : String(known))
+    if (status.code === 413 && req.httpVersionMajor === 1) res.setHeader('Connection', 'close')
+    respondError(res, acceptable(req), status, (res.locals.warnings as Warnings | undefined) ?? new Warnings())
+    if (!req.readableEnded) req.resume()
+  }
+}
+
+// What an error may be written in: no transformation; undefined when the Accept header leaves nothing.
+function acceptable(req: Request): Negotiated | undefined {
+  try {
+    return negotiate(req.headers.accept, req)
+  } catch {
+    return undefined
+  }
+}
