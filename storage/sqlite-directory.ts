@@ -1,0 +1,103 @@
+/** The data directory of the embedded store: made, locked against a second process, and let go again. */
+import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { StoreLocked } from './sqlite-protocol.ts'
+
+/** An open directory. */
+export interface Directory {
+  readonly database: DatabaseSync
+  /** Bytes of the database and its write-ahead log. */
+  size(): number
+  /** Writes everything into the database file, closes it and gives the lock back. */
+  close(): void
+}
+
+const DATABASE = 'store.db'
+const OWNER = 'store.pid'
+const BUSY = 5
+const FULL = 13
+
+/** SQLite's primary result code of an error, undefined for any other error. */
+export function sqliteCode(err: unknown): number | undefined {
+  return err instanceof Error && 'errcode' in err && typeof err.errcode === 'number' ? err.errcode & 0xff : undefined
+}
+
+/** Whether SQLite says that the disk, or the database's page limit, is full. */
+export function isFull(err: unknown): boolean {
+  return sqliteCode(err) === FULL
+}
+
+/**
+ * Opens the directory, made with mode 0700 (files 0600) when it is not there. The lock is SQLite's own, so it ends with the process; the file
+ * with the owner's pid only informs. Throws StoreLocked, or what the file system or SQLite throws.
+ */
+export function openDirectory(directory: string): Directory {
+  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const file = join(directory, DATABASE)
+  createFile(file)
+  const database = new DatabaseSync(file)
+  try {
+    lock(database, directory)
+    writeOwner(directory)
+  } catch (err) {
+    database.close()
+    throw err
+  }
+  return {
+    database,
+    size: () => fileSize(file) + fileSize(`${file}-wal`),
+    close() {
+      // Before the lock goes: afterwards the file may be that of the next owner.
+      rmSync(join(directory, OWNER), { force: true })
+      database.close()
+    },
+  }
+}
+
+/** SQLite would make it readable for all. Never opened when it exists: closing it again would end the locks that this process has on it. */
+function createFile(file: string): void {
+  if (existsSync(file)) return
+  closeSync(openSync(file, 'wx', 0o600))
+  for (const directory of [dirname(file), dirname(dirname(file))]) syncDirectory(directory)
+}
+
+/** A new file is there after a power cut only when its directory is synced too. */
+function syncDirectory(directory: string): void {
+  const fd = openSync(directory, 'r')
+  try {
+    fsyncSync(fd)
+  } finally {
+    closeSync(fd)
+  }
+}
+
+function lock(database: DatabaseSync, directory: string): void {
+  try {
+    // Exclusive before the first access: no other connection gets in, and no shared-memory file is needed.
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; BEGIN IMMEDIATE; COMMIT')
+  } catch (err) {
+    if (sqliteCode(err) === BUSY) throw new StoreLocked(directory, readOwner(directory))
+    throw err
+  }
+}
+
+function writeOwner(directory: string): void {
+  const file = join(directory, OWNER)
+  const draft = `${file}.new`
+  writeFileSync(draft, `${process.pid}\n`, { mode: 0o600 })
+  renameSync(draft, file)
+}
+
+function readOwner(directory: string): number | undefined {
+  try {
+    const pid = Number.parseInt(readFileSync(join(directory, OWNER), 'utf8'), 10)
+    return pid > 0 ? pid : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function fileSize(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0
+}
