@@ -5,7 +5,7 @@
  */
 import type { Schema } from '../../api/schema.ts'
 import {
-  environmentRules, finiteRules, mountPathRules, podMetadataRules, quantityRules, requestRules, volumeNameRules, volumeRules,
+  environmentRules, finiteRules, intOrStringQuantityRules, mountPathRules, podMetadataRules, quantityRules, requestRules, volumeNameRules, volumeRules,
 } from './rules.ts'
 
 /** A string of the spec that has no bound of its own. */
@@ -18,21 +18,25 @@ const int64 = { type: 'integer', format: 'int64' } as const satisfies Schema
 /** A map of strings to strings. */
 export const textMap = { type: 'object', additionalProperties: text, maxProperties: 64 } as const satisfies Schema
 
-/** The pattern that Kubernetes publishes for quantities. */
-export const quantityPattern =
-  '^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$'
+const amount = '(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?'
 
-/** A quantity where only a string is taken. */
+// The pattern that Kubernetes publishes for quantities.
+const quantityPattern = `^(\\+|-)?${amount}$`
+
+/** A quantity of a resource where only a string is taken. */
 export const quantityText = { ...text, pattern: quantityPattern, 'x-kubernetes-validations': quantityRules } as const satisfies Schema
 
-/** A quantity of a resource: a string, or an integer that stays one. */
+// A quantity of a resource: a string, or an integer that stays one.
 const quantity = {
   'x-kubernetes-int-or-string': true,
   anyOf: [{ type: 'integer' }, { type: 'string' }],
   maxLength: 1024,
   pattern: quantityPattern,
-  'x-kubernetes-validations': quantityRules,
+  'x-kubernetes-validations': intOrStringQuantityRules,
 } as const satisfies Schema
+
+// A quantity in places so many that a rule on each would cost too much.
+const positiveQuantity = { ...text, pattern: `^\\+?${amount}$` } as const satisfies Schema
 
 /** A decimal number that is finite and not negative, as a string: the API has no floats. */
 export const decimal = {
@@ -41,7 +45,8 @@ export const decimal = {
   'x-kubernetes-validations': finiteRules,
 } as const satisfies Schema
 
-const quantities = { type: 'object', additionalProperties: quantity, maxProperties: 64 } as const satisfies Schema
+// The cost estimate of rules takes an int-or-string for as long as a whole request; 16 entries would exceed the budget.
+const quantities = { type: 'object', additionalProperties: quantity, maxProperties: 15 } as const satisfies Schema
 
 /** What an absent map of requests stands for. */
 export const defaultRequests = { cpu: '500m', memory: '2Gi' } as const
@@ -106,7 +111,7 @@ const fieldSelector = {
 const resourceSelector = {
   type: 'object',
   required: ['resource'],
-  properties: { containerName: text, divisor: quantityText, resource: text },
+  properties: { containerName: text, divisor: positiveQuantity, resource: text },
   'x-kubernetes-map-type': 'atomic',
 } as const satisfies Schema
 
@@ -298,7 +303,7 @@ export const volumes = {
       persistentVolumeClaim: { type: 'object', required: ['claimName'], properties: { claimName: text, readOnly: bool } },
       configMap: { type: 'object', properties: { defaultMode: int32, items: keysToPaths, name: text, optional: bool } },
       secret: { type: 'object', properties: { defaultMode: int32, items: keysToPaths, optional: bool, secretName: text } },
-      emptyDir: { type: 'object', properties: { medium: text, sizeLimit: quantityText } },
+      emptyDir: { type: 'object', properties: { medium: text, sizeLimit: positiveQuantity } },
       projected: {
         type: 'object',
         properties: {

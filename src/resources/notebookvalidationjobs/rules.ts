@@ -37,18 +37,25 @@ export const pathRules = [
   },
 ] as const satisfies readonly ValidationRule[]
 
-/** Of a quantity, string or integer. The pattern lets through some that are none. */
+/** Of a quantity that is a string. The pattern lets through some that are none, and negative ones. */
 export const quantityRules = [
-  { rule: 'isQuantity(string(self)) && quantity(string(self)).sign() >= 0', message: 'must be a quantity that is not negative' },
+  { rule: "isQuantity(self) && !self.startsWith('-')", message: 'must be a quantity that is not negative' },
 ] as const satisfies readonly ValidationRule[]
+
+/** The same for a quantity that may be an integer. */
+export const intOrStringQuantityRules = [
+  { rule: "type(self) == int ? self >= 0 : isQuantity(self) && !self.startsWith('-')", message: 'must be a quantity that is not negative' },
+] as const satisfies readonly ValidationRule[]
+
+// string() of an int-or-string would double the estimated cost, which counts each as long as a whole request.
+const quantityOf = (value: string): string => `(type(${value}) == int ? quantity('0').add(${value}) : quantity(${value}))`
 
 /** Of resources whose requests and limits are maps. */
 export const requestRules = [
   {
     rule:
       '!has(self.requests) || !has(self.limits) || self.requests.all(name, !(name in self.limits) || ' +
-      '!isQuantity(string(self.requests[name])) || !isQuantity(string(self.limits[name])) || ' +
-      '!quantity(string(self.requests[name])).isGreaterThan(quantity(string(self.limits[name]))))',
+      `!${quantityOf('self.requests[name]')}.isGreaterThan(${quantityOf('self.limits[name]')}))`,
     message: 'a request must not exceed its limit',
     fieldPath: '.requests',
   },
