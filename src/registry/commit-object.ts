@@ -3,7 +3,7 @@
  * An unknown outcome is read back and decided, never sent again.
  */
 import { OutOfSpace, TooLarge, Unavailable, UnknownOutcome, type KeyValue } from '../../storage/backend.ts'
-import { commitFenced } from '../../storage/fence.ts'
+import { commitFenced, FenceUnreadable, UndecodableStoredVersions } from '../../storage/fence.ts'
 import type { KubeObject } from '../api/object.ts'
 import { insufficientStorage, requestEntityTooLarge, serviceUnavailable, timeout } from '../api/status.ts'
 import type { ResourceStore } from './resource-store.ts'
@@ -75,6 +75,7 @@ async function readBack(store: ResourceStore, write: ObjectWrite, key: string, v
 export function refusal(error: unknown): unknown {
   if (error instanceof OutOfSpace) return insufficientStorage(`the store has no space left, nothing was written: free some space and try again (${error.message})`)
   if (error instanceof TooLarge) return requestEntityTooLarge(error.message)
+  if (error instanceof UndecodableStoredVersions || error instanceof FenceUnreadable) return serviceUnavailable(error.message)
   if (error instanceof Unavailable) return serviceUnavailable(`the store is not available: ${error.message}`, 1)
   return error
 }

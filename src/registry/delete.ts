@@ -2,7 +2,8 @@
  * DELETE of one object and of a collection.
  * upstream: registry/generic/registry/store.go: Delete, DeleteCollection; registry/rest/delete.go: BeforeDelete
  */
-import { beginDeletion } from '../api/metadata.ts'
+import { beginDeletion, markTerminating } from '../api/metadata.ts'
+import type { KubeObject } from '../api/object.ts'
 import { conflict, deleted, forbidden, notFound, StatusError, type Status } from '../api/status.ts'
 import type { CacheEntry } from '../../storage/watch-cache.ts'
 import { admitDeletion, validateAdmission } from './admission.ts'
@@ -55,7 +56,7 @@ async function attempt(store: ResourceStore, live: LiveEntry, deletion: DeleteOp
   const reason = store.strategy.forbidDelete?.(live.hub)
   if (reason) throw forbidden(store.resource, name, reason)
   await validateAdmission(store.admission, request)
-  const step = beginDeletion(live.hub, { policy: deletion.propagationPolicy, orphanDependents: deletion.orphanDependents, now: store.clock.now() })
+  const step = nextStep(store, live.hub, deletion)
   if (step === 'remove') {
     if (!options.dryRun) {
       const outcome = await commitObject(store, { key: live.key, expected: live.revision })
@@ -69,6 +70,15 @@ async function attempt(store: ResourceStore, live: LiveEntry, deletion: DeleteOp
   const outcome = await commitObject(store, { key: live.key, expected: live.revision, hub: step, current: live.value })
   if (outcome.kind === 'lost') return { kind: 'lost', live: toLive(store, live.key, outcome.live) }
   return { kind: 'pending', result: { ready: store.codec.encode(live.key, outcome.value, options.version), revision: outcome.revision } }
+}
+
+// What a deletion does to the object: takes it away, or marks it until its finalizers, or what its strategy knows of, let it go.
+function nextStep(store: ResourceStore, hub: KubeObject, deletion: DeleteOptions): KubeObject | 'remove' {
+  const now = store.clock.now()
+  const step = beginDeletion(hub, { policy: deletion.propagationPolicy, orphanDependents: deletion.orphanDependents, now })
+  const held = step === 'remove' ? store.strategy.holdDeletion?.(hub) : undefined
+  if (!held) return step
+  return hub.metadata.deletionTimestamp === undefined ? markTerminating(held, now) : hub
 }
 
 // The messages name the Kind, unlike every other conflict.

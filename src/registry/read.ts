@@ -2,7 +2,7 @@
  * get and list: from the watch cache at a revision that satisfies the request, else from the store at that revision.
  * upstream: apiserver/pkg/storage/cacher/cacher.go: Get, GetList; storage/etcd3/store.go: GetList
  */
-import { decodeContinue, encodeContinue } from '../api/continue-token.ts'
+import { decodeContinue, encodeContinue, expiredContinue } from '../api/continue-token.ts'
 import { badRequest, expired, goQuote, StatusError, timeout, tooLargeResourceVersion } from '../api/status.ts'
 import { Compacted, FutureRevision } from '../../storage/backend.ts'
 import type { CacheEntry, Snapshot } from '../../storage/watch-cache.ts'
@@ -68,23 +68,23 @@ async function firstPage(store: ResourceStore, read: Read, options: ListOptions)
 
 async function nextPage(store: ResourceStore, base: string, read: Read, options: ListOptions): Promise<Page> {
   if (options.resourceVersion !== '' && options.resourceVersion !== '0') throw badRequest('specifying resource version is not allowed when using continue')
-  const { start, revision } = decodeContinue(options.continue)
-  const from = { ...read, startKey: base + start }
-  if (revision < 0) {
+  const token = decodeContinue(options.continue)
+  const from = { ...read, startKey: base + token.start }
+  if (token.revision === undefined) {
     await freshen(store)
     return page(store.cache.list(from), base)
   }
   try {
-    return page(await store.cache.listAt(revision, from), base)
+    return page(await store.cache.listAt(token.revision, from), base)
   } catch (error) {
-    if (error instanceof Compacted) throw expired(CONTINUE_EXPIRED, encodeContinue({ revision: -1, start }))
+    if (error instanceof Compacted) throw expiredContinue(token)
     throw error
   }
 }
 
 function page(snapshot: Snapshot, base: string): Page {
   const last = snapshot.entries.at(-1)
-  const token = snapshot.nextKey === undefined || !last ? '' : encodeContinue({ revision: snapshot.revision, start: `${last.key.slice(base.length)}\u0000` })
+  const token = snapshot.nextKey === undefined || !last ? '' : encodeContinue(last.key.slice(base.length), snapshot.revision)
   return {
     revision: snapshot.revision,
     entries: snapshot.entries,
@@ -105,9 +105,6 @@ function listFailure(error: unknown, options: ListOptions): unknown {
   if (error instanceof DOMException && error.name === 'TimeoutError') return timeout('request did not complete within requested timeout - context deadline exceeded')
   return refusal(undecodableStatus(error))
 }
-
-const CONTINUE_EXPIRED =
-  'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.'
 
 /** The JSON of a cached entry in a version. Throws 500 for one that cannot be decoded. */
 export function encodeEntry(store: ResourceStore, entry: CacheEntry, version: string) {

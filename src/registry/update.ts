@@ -141,7 +141,7 @@ async function storeUpdated(store: ResourceStore, live: LiveEntry, object: KubeO
   const gone = metadata.deletionTimestamp !== undefined && !metadata.deletionGracePeriodSeconds && !metadata.finalizers?.length
   const hub = store.conversion.lift(object, options.version, live.hub)
   if (options.dryRun) return { kind: 'done', result: unstored(hub, store, options.version, live.revision) }
-  if (gone && live.hub.metadata.deletionTimestamp !== undefined) {
+  if (gone && live.hub.metadata.deletionTimestamp !== undefined && !store.strategy.holdDeletion?.(hub)) {
     const outcome = await commitObject(store, { key: live.key, expected: live.revision })
     if (outcome.kind === 'lost') return lost(store, live.key, outcome.live)
     return { kind: 'done', result: { ready: encodeView(store, hub, options.version), revision: live.revision } }

@@ -11,14 +11,26 @@ import { freshen, waitForRevision, type ResourceStore } from './resource-store.t
 export interface Watch {
   /** Items in order. The iteration may throw TooOld, Undecodable or a StatusError, which become an ERROR event. */
   readonly items: AsyncIterable<WatchItem[]>
+  /** It begins with the present state. */
+  readonly initialEvents: boolean
 }
 
+/** How long a watch lives. */
+export interface WatchLifetime {
+  readonly signal: AbortSignal
+  /** When it will be ended, counted from now. */
+  readonly endsAfterMs: number
+}
+
+/** upstream: cacher: bookmarkFrequency */
+const BOOKMARK_MS = 60_000
+
 /** Checks a watch and prepares it; nothing is read before the first iteration. Throws 400 or 500 for a bad selector or resourceVersion. */
-export function watch(store: ResourceStore, scope: Scope, options: ListOptions, signal: AbortSignal): Watch {
+export function watch(store: ResourceStore, scope: Scope, options: ListOptions, lifetime: WatchLifetime): Watch {
   const filter = buildFilter(store, scope)
   const revision = parseResourceVersion(options.resourceVersion)
-  const base = { ...filter, signal }
-  return { items: start() }
+  const base = { ...filter, signal: lifetime.signal, endsAfterMs: lifetime.endsAfterMs, ...(options.allowWatchBookmarks ? { bookmarkEveryMs: BOOKMARK_MS } : {}) }
+  return { items: start(), initialEvents: options.sendInitialEvents ?? revision === 0 }
 
   async function* start(): AsyncGenerator<WatchItem[]> {
     if (options.sendInitialEvents === true) {

@@ -1,7 +1,8 @@
 /** Reading and decoding request bodies: steps 3 to 5 of the road. */
 import type { Readable } from 'node:stream'
-import { decodeJson, decodeObject, decodeYaml, strictDecodingError, findingsAsWarnings, type BodyMediaType } from '../api/codec.ts'
-import { isObject, type Json, type KubeObject } from '../api/object.ts'
+import { decodeJson, DecodeError, decodeObject, decodeYaml, decodingError, strictDecodingError, findingsAsWarnings, type BodyMediaType } from '../api/codec.ts'
+import { isObject, type GroupVersionKind, type Json, type KubeObject } from '../api/object.ts'
+import type { VersionDefinition } from '../api/resource.ts'
 import { receive } from '../api/receive.ts'
 import { badRequest, requestEntityTooLarge, StatusError, unsupportedMediaType } from '../api/status.ts'
 import type { RequestContext } from './context.ts'
@@ -45,11 +46,20 @@ export function receiveBody(context: RequestContext, bytes: Uint8Array, mediaTyp
       : decodeObject(bytes, mediaType as BodyMediaType, gvk, { strict: validation !== 'Ignore' })
   // A wrong kind is refused by validation, on the object as it was sent.
   if (decoded.wrongKind) return decoded.object
-  const received = receive(decoded.object, version)
+  const received = receiveOr400(decoded.object, version, gvk)
   const findings = [...decoded.findings, ...received.findings]
   if (validation === 'Strict' && findings.length > 0) throw strictDecodingError(decoded.object, gvk, findings)
   if (validation === 'Warn') for (const text of findingsAsWarnings(findings)) context.warnings.add(text)
   return received.object
+}
+
+function receiveOr400(object: KubeObject, version: VersionDefinition, gvk: GroupVersionKind) {
+  try {
+    return receive(object, version)
+  } catch (error) {
+    if (error instanceof DecodeError) throw decodingError(object, gvk, error.message)
+    throw error
+  }
 }
 
 function decodeProtobuf({ store, version }: RequestContext, bytes: Uint8Array): KubeObject {

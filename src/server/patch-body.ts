@@ -3,7 +3,7 @@
  * upstream: apiserver/pkg/endpoints/handlers/patch.go
  */
 import { decodeJson, encodeJson, findingsAsWarnings } from '../api/codec.ts'
-import { formatApiVersion, getKey, isObject, type Json, type KubeObject } from '../api/object.ts'
+import { formatApiVersion, getKey, isObject, type Json, type JsonObject, type KubeObject } from '../api/object.ts'
 import { applyJsonPatch, applyMergePatch, decodeJsonPatch, decodeMergePatch } from '../api/patch.ts'
 import { receive } from '../api/receive.ts'
 import { applyStrategicMerge } from '../api/strategic-merge.ts'
@@ -54,12 +54,14 @@ function decode({ store }: RequestContext, mediaType: string, text: string, stri
   return { apply: (live) => applyStrategicMerge(live, patch, keys), findings: [] }
 }
 
-function strategicPatch(text: string): Json {
+function strategicPatch(text: string): JsonObject {
   try {
-    return decodeJson(text).value
+    const { value } = decodeJson(text)
+    if (isObject(value)) return value
   } catch (error) {
     throw badRequest(`error decoding patch: ${error instanceof Error ? error.message : String(error)}`)
   }
+  throw badRequest('error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}')
 }
 
 // The patched object goes the way of an update's body; its faults are those of the patch.

@@ -124,8 +124,9 @@ async function serveWatch(context: RequestContext): Promise<void> {
   const ended = new AbortController()
   const timer = store.clock.schedule(seconds * 1000, () => ended.abort())
   try {
-    const stream = watch(store, scopeOf(context, options), options, AbortSignal.any([signal, ended.signal]))
-    await streamWatch(context, negotiated, stream, { bookmarks: options.allowWatchBookmarks })
+    const stream = watch(store, scopeOf(context, options), options, { signal: AbortSignal.any([signal, ended.signal]), endsAfterMs: seconds * 1000 })
+    const progress = options.allowWatchBookmarks
+    await streamWatch(context, negotiated, stream, { progress, end: progress && options.sendInitialEvents === true })
   } finally {
     timer.cancel()
     ended.abort()

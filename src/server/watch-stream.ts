@@ -16,12 +16,18 @@ import type { Negotiated } from './negotiate.ts'
 import { parseReady, renderValue } from './respond.ts'
 import { transformEvent } from './transform.ts'
 
+/** Which bookmarks the client has asked for: those of progress, and the one that ends the initial events. */
+export interface Marks {
+  readonly progress: boolean
+  readonly end: boolean
+}
+
 /** Frames kept for the watchers that still have to write them. */
 const SHARED_FRAMES = 512
 const FLUSH_BYTES = 64 * 1024
 
 /** Writes the headers at once, then events until the watch ends; resolves when the response is finished. */
-export async function streamWatch(context: RequestContext, negotiated: Negotiated, watch: Watch, options: { readonly bookmarks: boolean }): Promise<void> {
+export async function streamWatch(context: RequestContext, negotiated: Negotiated, watch: Watch, marks: Marks): Promise<void> {
   const { res, warnings, signal } = context
   res.statusCode = 200
   res.setHeader('Content-Type', 'application/json')
@@ -29,9 +35,9 @@ export async function streamWatch(context: RequestContext, negotiated: Negotiate
   const values = warnings.headers()
   if (values.length > 0) res.setHeader('Warning', values)
   res.flushHeaders()
-  const frames = negotiated.as === undefined ? new PlainFrames(context) : new TransformedFrames(context, negotiated)
+  const frames = negotiated.as === undefined ? new PlainFrames(context, watch.initialEvents) : new TransformedFrames(context, negotiated)
   try {
-    for await (const items of watch.items) await writeItems(context, frames, items, options.bookmarks)
+    for await (const items of watch.items) await writeItems(context, frames, items, marks)
   } catch (error) {
     if (!signal.aborted) res.write(renderValue(COMPACT, { type: 'ERROR', object: statusOf(error) }))
   }
@@ -45,7 +51,7 @@ interface Frames {
   bookmark(revision: number, initialEventsEnd: boolean): Buffer
 }
 
-async function writeItems({ res, signal }: RequestContext, frames: Frames, items: readonly WatchItem[], bookmarks: boolean): Promise<void> {
+async function writeItems({ res, signal }: RequestContext, frames: Frames, items: readonly WatchItem[], marks: Marks): Promise<void> {
   let pending: Buffer[] = []
   let size = 0
   const flush = async () => {
@@ -56,8 +62,8 @@ async function writeItems({ res, signal }: RequestContext, frames: Frames, items
     if (!res.write(bytes)) await once(res, 'drain', { signal })
   }
   for (const item of items) {
-    if (item.type === 'BOOKMARK' && !bookmarks) continue
     const frame = item.type === 'BOOKMARK' ? frames.bookmark(item.revision, item.initialEventsEnd === true) : frames.event(item)
+    if (item.type === 'BOOKMARK' && !(item.initialEventsEnd ? marks.end : marks.progress)) continue
     pending.push(frame)
     size += frame.length
     if (size >= FLUSH_BYTES) await flush()
@@ -72,29 +78,39 @@ function statusOf(error: unknown): unknown {
   return internalError(known instanceof Error ? known.message : String(known)).status
 }
 
-const shared = new Map<string, Buffer>()
+// The frames of live changes, by version and then by the change, which is one object for all its watchers.
+const shared = new Map<string, Map<CacheEvent, Buffer>>()
 
-// Frames of whole objects, shared by all watchers of a version.
+// Frames of whole objects, shared by all watchers of a version once they are past their initial state.
 class PlainFrames implements Frames {
   readonly #context: RequestContext
-  readonly #scope: string
-  constructor(context: RequestContext) {
+  readonly #frames: Map<CacheEvent, Buffer>
+  #live: boolean
+  constructor(context: RequestContext, initialEvents: boolean) {
     this.#context = context
-    this.#scope = `${context.store.prefix}\n${context.version.name}\n`
+    this.#live = !initialEvents
+    const scope = `${context.store.prefix}${context.version.name}`
+    this.#frames = shared.get(scope) ?? new Map()
+    shared.set(scope, this.#frames)
   }
 
-  event({ type, entry, revision }: CacheEvent): Buffer {
-    const key = `${this.#scope}${type}\n${entry.key}\n${entry.revision}\n${revision}`
-    const known = shared.get(key)
+  event(event: CacheEvent): Buffer {
+    if (!this.#live) return this.#encode(event)
+    const known = this.#frames.get(event)
     if (known) return known
-    const ready = encodeEntry(this.#context.store, entry, this.#context.version.name)
-    const frame = Buffer.concat([Buffer.from(`{"type":"${type}","object":`), spliceRevision(ready.bytes, ready.place, revision), Buffer.from('}\n')])
-    shared.set(key, frame)
-    if (shared.size > SHARED_FRAMES) shared.delete(shared.keys().next().value as string)
+    const frame = this.#encode(event)
+    this.#frames.set(event, frame)
+    if (this.#frames.size > SHARED_FRAMES) this.#frames.delete(this.#frames.keys().next().value as CacheEvent)
     return frame
   }
 
+  #encode({ type, entry, revision }: CacheEvent): Buffer {
+    const ready = encodeEntry(this.#context.store, entry, this.#context.version.name)
+    return Buffer.concat([Buffer.from(`{"type":"${type}","object":`), spliceRevision(ready.bytes, ready.place, revision), Buffer.from('}\n')])
+  }
+
   bookmark(revision: number, initialEventsEnd: boolean): Buffer {
+    if (initialEventsEnd) this.#live = true
     return Buffer.from(renderValue(COMPACT, { type: 'BOOKMARK', object: bookmarkObject(this.#context, revision, initialEventsEnd) }))
   }
 }

@@ -1,0 +1,57 @@
+/**
+ * Empties deleted namespaces and then lets them go (standalone mode; a cluster has its own controller).
+ * upstream: pkg/controller/namespace/deletion/namespaced_resources_deleter.go
+ */
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { commitObject } from './commit-object.ts'
+import { removeAll } from './delete.ts'
+import { latestEntry } from './live-entry.ts'
+import { freshen, type ResourceStore } from './resource-store.ts'
+
+const RETRY_MS = 500
+
+/** Runs until the signal aborts. `namespaced` are the stores whose objects live in namespaces. */
+export async function emptyNamespaces(
+  namespaces: ResourceStore,
+  namespaced: readonly ResourceStore[],
+  options: { readonly signal: AbortSignal; readonly clock: Clock; readonly log: Log },
+): Promise<void> {
+  const { signal, clock, log } = options
+  while (!signal.aborted) {
+    for await (const items of namespaces.cache.watch({ initialEvents: true, signal })) {
+      for (const item of items) {
+        if (item.type === 'BOOKMARK' || item.type === 'DELETED') continue
+        // Content with finalizers may take its time; nothing waits for it.
+        void finish(namespaces, namespaced, item.entry.key, clock, signal).catch((error: unknown) => {
+          if (!signal.aborted) log.warn('cannot empty a namespace', { namespace: item.entry.key, err: error })
+        })
+      }
+    }
+  }
+}
+
+async function finish(namespaces: ResourceStore, namespaced: readonly ResourceStore[], name: string, clock: Clock, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const live = await latestEntry(namespaces, name)
+    if (live?.hub.metadata.deletionTimestamp === undefined) return
+    let left = 0
+    for (const store of namespaced) left += await emptyOut(store, name)
+    if (left === 0 && !live.hub.metadata.finalizers?.length) {
+      const outcome = await commitObject(namespaces, { key: name, expected: live.revision })
+      if (outcome.kind !== 'lost') return
+    } else {
+      await clock.sleep(RETRY_MS, signal)
+    }
+  }
+}
+
+// Deletes what is there; returns how much still is.
+async function emptyOut(store: ResourceStore, namespace: string): Promise<number> {
+  await freshen(store)
+  const { entries } = store.cache.list({ prefix: `${namespace}/` })
+  if (entries.length === 0) return 0
+  await removeAll(store, entries, { propagationPolicy: 'Background' }, { version: store.conversion.hub, namespace, subresource: '', dryRun: false, warn: () => {} })
+  await freshen(store)
+  return store.cache.list({ prefix: `${namespace}/` }).entries.length
+}

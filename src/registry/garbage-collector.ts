@@ -1,0 +1,229 @@
+/**
+ * A small garbage collector for the kinds that one server serves (standalone mode; a cluster has its own): dependants of owners that are
+ * gone, and the finalizers `foregroundDeletion` and `orphan`. Owners of kinds that are not served here are left alone.
+ * upstream: pkg/controller/garbagecollector/garbagecollector.go
+ */
+import { formatApiVersion, type KubeObject, type OwnerReference } from '../api/object.ts'
+import { StatusError } from '../api/status.ts'
+import type { CacheEntry } from '../../storage/watch-cache.ts'
+import type { Log } from '../base/log.ts'
+import { remove } from './delete.ts'
+import type { ResourceStore } from './resource-store.ts'
+import { update } from './update.ts'
+
+const FOREGROUND = 'foregroundDeletion'
+const ORPHAN = 'orphan'
+
+/** What the collector knows of an object. */
+interface Node {
+  readonly store: ResourceStore
+  readonly namespace: string
+  readonly name: string
+  readonly uid: string
+  readonly owners: readonly OwnerReference[]
+  /** `foregroundDeletion` or `orphan` of a terminating object. */
+  readonly pending: string | undefined
+  readonly terminating: boolean
+}
+
+/** Runs until the signal aborts. */
+export async function collectGarbage(stores: readonly ResourceStore[], options: { readonly signal: AbortSignal; readonly log: Log }): Promise<void> {
+  const graph = new Graph(stores)
+  const wake = new Wake()
+  const follows = stores.map((store) => follow(store, graph, wake, options.signal))
+  // Nothing is judged before every kind is known: an owner not seen yet is not an owner that is gone.
+  await graph.complete(options.signal)
+  while (!options.signal.aborted) {
+    await wake.next(options.signal)
+    for (const task of graph.tasks()) {
+      try {
+        await task()
+      } catch (error) {
+        // Somebody else was faster, or the store is away: the next change tries again.
+        if (!(error instanceof StatusError)) options.log.warn('garbage collection failed', { err: error })
+      }
+    }
+  }
+  await Promise.all(follows)
+}
+
+async function follow(store: ResourceStore, graph: Graph, wake: Wake, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    for await (const items of store.cache.watch({ initialEvents: true, signal })) {
+      for (const item of items) {
+        if (item.type === 'BOOKMARK') graph.filled(store, item.initialEventsEnd === true)
+        else if (item.type === 'DELETED') graph.drop(store, item.entry)
+        else graph.put(store, item.entry)
+      }
+      wake.signal()
+    }
+    graph.forget(store)
+  }
+}
+
+// Lets one waiter sleep until something has changed; changes while it works are one wake-up.
+class Wake {
+  #resolve: (() => void) | undefined
+  #pending = false
+  signal(): void {
+    this.#pending = true
+    this.#resolve?.()
+  }
+  async next(signal: AbortSignal): Promise<void> {
+    if (!this.#pending && !signal.aborted) {
+      await new Promise<void>((resolve) => {
+        this.#resolve = resolve
+        signal.addEventListener('abort', () => resolve(), { once: true })
+      })
+    }
+    this.#pending = false
+  }
+}
+
+class Graph {
+  readonly #nodes = new Map<string, Node>()
+  readonly #dependants = new Map<string, Set<string>>()
+  readonly #empty: Set<ResourceStore>
+  readonly #kinds: ReadonlySet<string>
+  #filled: (() => void) | undefined
+
+  constructor(stores: readonly ResourceStore[]) {
+    this.#empty = new Set(stores)
+    this.#kinds = new Set(stores.flatMap(({ definition }) => definition.versions.map((v) => `${formatApiVersion(definition.group, v.name)}/${definition.names.kind}`)))
+  }
+
+  async complete(signal: AbortSignal): Promise<void> {
+    if (this.#empty.size === 0) return
+    await new Promise<void>((resolve) => {
+      this.#filled = resolve
+      signal.addEventListener('abort', () => resolve(), { once: true })
+    })
+  }
+
+  filled(store: ResourceStore, initialEventsEnd: boolean): void {
+    if (!initialEventsEnd) return
+    this.#empty.delete(store)
+    if (this.#empty.size === 0) this.#filled?.()
+  }
+
+  // A follower starts anew: what it knew may be stale, so its kind counts as unknown until it is filled again.
+  forget(store: ResourceStore): void {
+    this.#empty.add(store)
+    for (const [uid, node] of this.#nodes) if (node.store === store) this.#remove(uid)
+  }
+
+  put(store: ResourceStore, entry: CacheEntry): void {
+    const node = toNode(store, entry)
+    this.#remove(node.uid)
+    this.#nodes.set(node.uid, node)
+    for (const { uid } of node.owners) {
+      const set = this.#dependants.get(uid) ?? new Set()
+      set.add(node.uid)
+      this.#dependants.set(uid, set)
+    }
+  }
+
+  drop(_store: ResourceStore, entry: CacheEntry): void {
+    this.#remove(entry.index.uid)
+  }
+
+  #remove(uid: string): void {
+    const node = this.#nodes.get(uid)
+    this.#nodes.delete(uid)
+    for (const owner of node?.owners ?? []) {
+      const set = this.#dependants.get(owner.uid)
+      set?.delete(uid)
+      if (set?.size === 0) this.#dependants.delete(owner.uid)
+    }
+  }
+
+  /** What is to be done now. */
+  tasks(): (() => Promise<unknown>)[] {
+    if (this.#empty.size > 0) return []
+    const tasks: (() => Promise<unknown>)[] = []
+    for (const node of this.#nodes.values()) {
+      if (node.pending === ORPHAN) tasks.push(() => this.#orphan(node))
+      else if (node.pending === FOREGROUND) tasks.push(() => this.#foreground(node))
+    }
+    for (const uids of this.#dependants.values()) {
+      for (const uid of uids) {
+        const node = this.#nodes.get(uid)
+        if (node && !node.terminating && this.#absentOwners(node).length > 0) tasks.push(() => this.#absent(node))
+      }
+    }
+    return tasks
+  }
+
+  #dependantsOf(uid: string): Node[] {
+    return [...(this.#dependants.get(uid) ?? [])].flatMap((id) => this.#nodes.get(id) ?? [])
+  }
+
+  // Owners of a kind served here that do not exist (any more).
+  #absentOwners(node: Node): OwnerReference[] {
+    return node.owners.filter((owner) => this.#kinds.has(`${owner.apiVersion}/${owner.kind}`) && !this.#nodes.has(owner.uid))
+  }
+
+  async #absent(node: Node): Promise<void> {
+    const absent = new Set(this.#absentOwners(node).map(({ uid }) => uid))
+    if (absent.size === 0) return
+    if (node.owners.every(({ uid }) => absent.has(uid))) await deleteNode(node, 'Background')
+    else await setOwners(node, absent)
+  }
+
+  async #orphan(node: Node): Promise<void> {
+    for (const dependant of this.#dependantsOf(node.uid)) await setOwners(dependant, new Set([node.uid]))
+    await dropFinalizer(node, ORPHAN)
+  }
+
+  async #foreground(node: Node): Promise<void> {
+    const dependants = this.#dependantsOf(node.uid)
+    for (const dependant of dependants) if (!dependant.terminating) await deleteNode(dependant, 'Foreground')
+    const blocking = dependants.some((d) => d.owners.some((o) => o.uid === node.uid && o.blockOwnerDeletion === true))
+    if (!blocking) await dropFinalizer(node, FOREGROUND)
+  }
+}
+
+function toNode(store: ResourceStore, entry: CacheEntry): Node {
+  const { metadata } = store.codec.open(entry.value)
+  const terminating = metadata.deletionTimestamp !== undefined
+  return {
+    store,
+    namespace: metadata.namespace ?? '',
+    name: metadata.name ?? '',
+    uid: entry.index.uid,
+    owners: metadata.ownerReferences ?? [],
+    terminating,
+    pending: terminating ? metadata.finalizers?.find((name) => name === ORPHAN || name === FOREGROUND) : undefined,
+  }
+}
+
+function options(node: Node) {
+  return { version: node.store.conversion.hub, namespace: node.namespace, subresource: '', dryRun: false, warn: () => {} }
+}
+
+async function deleteNode(node: Node, propagationPolicy: 'Background' | 'Foreground'): Promise<void> {
+  await remove(node.store, node.name, { propagationPolicy, preconditions: { uid: node.uid } }, options(node))
+}
+
+async function setOwners(node: Node, gone: ReadonlySet<string>): Promise<void> {
+  await change(node, (object) => {
+    const ownerReferences = (object.metadata.ownerReferences ?? []).filter(({ uid }) => !gone.has(uid))
+    return { ...object, metadata: { ...object.metadata, ownerReferences } }
+  })
+}
+
+async function dropFinalizer(node: Node, name: string): Promise<void> {
+  await change(node, (object) => ({ ...object, metadata: { ...object.metadata, finalizers: (object.metadata.finalizers ?? []).filter((f) => f !== name) } }))
+}
+
+// An update that holds only for the very object, and leaves no empty lists behind.
+async function change(node: Node, transform: (object: KubeObject) => KubeObject): Promise<void> {
+  await update(node.store, (live) => (live.metadata.uid === node.uid ? withoutEmpties(transform(live)) : live), { ...options(node), name: node.name, patch: true })
+}
+
+function withoutEmpties(object: KubeObject): KubeObject {
+  const metadata = { ...object.metadata }
+  if (metadata.finalizers?.length === 0) delete metadata.finalizers
+  if (metadata.ownerReferences?.length === 0) delete metadata.ownerReferences
+  return { ...object, metadata }
+}
