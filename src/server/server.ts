@@ -30,6 +30,8 @@ export interface ServerOptions {
   readonly log: Log
   /** Counts and times every request; the first step. */
   readonly measure: RequestHandler
+  /** What answers before anybody is asked who they are. */
+  readonly open: readonly RequestHandler[]
   /** Documents (discovery, OpenAPI, health, version, metrics) and whatever else answers before resources do. */
   readonly documents: readonly RequestHandler[]
   /** Aborts when the server stops: ends the watches. */
@@ -43,6 +45,7 @@ export function createApp(options: ServerOptions): Express {
   app.disable('etag')
   app.use(options.measure)
   app.use(limitInFlight(isLongRunning))
+  for (const handler of options.open) app.use(handler)
   app.use(identify(options.authenticate, options.authorize))
   for (const document of options.documents) app.use(document)
   app.use(serveResource(options))

@@ -1,0 +1,157 @@
+/** `standalone`: everything on one machine, on loopback: store, API, worker, samples. */
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { authorizeMasters } from '../../apiservice/auth.ts'
+import { clientCertificate } from '../../apiservice/client-certificate.ts'
+import { openSqlite } from '../../storage/sqlite.ts'
+import type { Backend } from '../../storage/backend.ts'
+import { systemClock, type Clock } from '../base/clock.ts'
+import { openLog, type Log } from '../base/log.ts'
+import { StatusError } from '../api/status.ts'
+import type { Config } from '../config.ts'
+import { create } from '../registry/create.ts'
+import { collectGarbage } from '../registry/garbage-collector.ts'
+import { emptyNamespaces } from '../registry/empty-namespaces.ts'
+import { expireObjects } from '../registry/expire-objects.ts'
+import { resources } from '../resources/index.ts'
+import { coreResources } from '../resources/core/index.ts'
+import { serveGitRepository } from '../server/git-repository.ts'
+import { openApiServer, type ApiServer } from './api-server.ts'
+import { writeKubeconfig } from './kubeconfig.ts'
+import { ensurePki, type Pki } from './pki.ts'
+import { followSamples, sampleTable } from './run-samples.ts'
+import { createSampleJobs, prepareSampleRepository, SAMPLES_PATH } from './samples.ts'
+import { openProgress, type Output, type ProgressDisplay } from './show-progress.ts'
+import { startWorkerProcess, type WorkerProcess } from './worker-process.ts'
+
+const HOST = '127.0.0.1'
+const GRACE_MS = 5000
+
+/** Runs until the signal aborts, then stops cleanly. Throws when the data directory or the port cannot be used. */
+export async function runStandalone(config: Config, options: { readonly signal: AbortSignal; readonly out: Output }): Promise<void> {
+  const clock = systemClock
+  const log = openLog(config.logLevel)
+  const { signal, out } = options
+  await makeDataDirectory(config.dataDir)
+  const backend = await openSqlite({ directory: join(config.dataDir, 'store'), clock, log })
+  try {
+    const pki = await ensurePki(join(config.dataDir, 'pki'), { hosts: ['localhost', HOST, '::1'], clock })
+    const server = await startServer(config, backend, pki, { clock, log })
+    try {
+      await serve(config, server, pki, { clock, log, signal, out })
+    } finally {
+      await server.close({ graceMs: GRACE_MS })
+    }
+  } finally {
+    await backend.close()
+  }
+}
+
+interface Surroundings {
+  readonly clock: Clock
+  readonly log: Log
+}
+
+async function makeDataDirectory(directory: string): Promise<void> {
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+  } catch (error) {
+    throw new Error(`cannot make the data directory ${directory}: ${error instanceof Error ? error.message : String(error)}. Name another one with --data-dir`, { cause: error })
+  }
+}
+
+async function startServer(config: Config, backend: Backend, pki: Pki, { clock, log }: Surroundings): Promise<ApiServer> {
+  const repository = config.samples ? await prepareSampleRepository(config.dataDir) : undefined
+  const server = await openApiServer({
+    backend,
+    resources: [...coreResources, ...resources],
+    certificates: { key: pki.server.key, cert: pki.server.cert, clientCa: pki.ca },
+    authenticate: clientCertificate({ ca: pki.ca, clock }),
+    authorize: authorizeMasters,
+    host: HOST,
+    port: config.port,
+    cacheBytes: config.cacheMegabytes * 1024 * 1024,
+    ...(repository ? { open: [serveGitRepository(SAMPLES_PATH, repository)] } : {}),
+    clock,
+    log,
+  })
+  return server
+}
+
+async function serve(config: Config, server: ApiServer, pki: Pki, around: Surroundings & { readonly signal: AbortSignal; readonly out: Output }): Promise<void> {
+  const { signal, out } = around
+  const kubeconfig = join(config.dataDir, 'kubeconfig')
+  const workerKubeconfig = join(config.dataDir, 'worker.kubeconfig')
+  await writeKubeconfig(kubeconfig, { server: server.url, ca: pki.ca, ...pki.admin, name: 'mlops-standalone' })
+  await writeKubeconfig(workerKubeconfig, { server: server.url, ca: pki.ca, ...pki.worker, name: 'mlops-worker' })
+  await ensureNamespace(server, 'default')
+  const controllers = runControllers(server, around)
+  out.write(`mlops-apiserver serves mlops.dev on ${server.url}\nkubeconfig: ${kubeconfig}\n`)
+  const progress = openProgress(out)
+  const worker = config.worker ? startWorker(config, workerKubeconfig, progress, around) : undefined
+  if (worker) out.write('Jobs run on this machine, as you: a notebook may do all that you may do.\n')
+  try {
+    if (config.samples) await showSamples(config, server, pki, worker, progress, around)
+    if (!signal.aborted) out.write(`\nServing; Ctrl-C ends. Type next:\n  kubectl --kubeconfig ${kubeconfig} get nvj\n  kubectl --kubeconfig ${kubeconfig} describe nvj sample-differs\n`)
+    await aborted(signal)
+    out.write('\nstopping\n')
+  } finally {
+    progress.stop()
+    await worker?.stop(GRACE_MS)
+    await controllers.catch(() => {})
+  }
+}
+
+async function ensureNamespace(server: ApiServer, name: string): Promise<void> {
+  const store = server.store('Namespace')
+  if (store.cache.get(name)) return
+  try {
+    await create(store, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, { version: 'v1', namespace: '', subresource: '', dryRun: false, warn: () => {} })
+  } catch (error) {
+    if (!(error instanceof StatusError) || error.reason !== 'AlreadyExists') throw error
+  }
+}
+
+function runControllers(server: ApiServer, around: Surroundings & { readonly signal: AbortSignal }): Promise<unknown> {
+  const namespaces = server.store('Namespace')
+  const namespaced = server.stores.filter(({ definition }) => definition.scope === 'Namespaced')
+  return Promise.all([
+    collectGarbage(server.stores, around),
+    emptyNamespaces(namespaces, namespaced, around),
+    ...server.stores.filter(({ strategy }) => strategy.expire).map((store) => expireObjects(store, around)),
+  ])
+}
+
+function startWorker(config: Config, kubeconfig: string, progress: ProgressDisplay, { clock, log }: Surroundings): WorkerProcess {
+  return startWorkerProcess({
+    args: ['--kubeconfig', kubeconfig, '--data-dir', config.dataDir, '--concurrency', String(config.concurrency), '--python', config.python, '--log-level', config.logLevel],
+    onProgress: ({ stage, message = '', done = 0, total = 1 }) => {
+      if (stage === 'environment') progress.update('Python', { done, total, message })
+    },
+    clock,
+    log,
+  })
+}
+
+// The samples are made once in the life of a data directory: who deletes them does not want them back.
+async function showSamples(
+  config: Config, server: ApiServer, pki: Pki, worker: WorkerProcess | undefined, progress: ProgressDisplay, around: Surroundings & { readonly signal: AbortSignal; readonly out: Output },
+): Promise<void> {
+  const mark = join(config.dataDir, 'samples.created')
+  if ((await readFile(mark, 'utf8').catch(() => '')) !== '') return
+  const jobs = server.store('NotebookValidationJob')
+  await createSampleJobs({ secrets: server.store('Secret'), jobs }, { url: server.url, ca: pki.ca })
+  await writeFile(mark, `${new Date(around.clock.now()).toISOString()}\n`)
+  if (!worker) return
+  around.out.write('\nRunning the sample jobs:\n')
+  const finished = await followSamples(jobs, progress, around.signal)
+  progress.stop()
+  if (finished) around.out.write(`\n${sampleTable(jobs, around.clock)}\n`)
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

@@ -1,0 +1,65 @@
+/** argv → command: the only place that exits the process and handles its signals. */
+import { Command, CommanderError, Option } from 'commander'
+import { ConfigError, readConfig, SETTINGS, type Config, type SettingName } from './config.ts'
+
+/** Flags of each command, by setting. */
+const STANDALONE: readonly SettingName[] = ['dataDir', 'port', 'samples', 'worker', 'concurrency', 'python', 'cacheMegabytes', 'logLevel']
+const WORKER: readonly SettingName[] = ['kubeconfig', 'dataDir', 'concurrency', 'python', 'logLevel']
+
+const stop = new AbortController()
+// A second signal changes nothing: the stop is bounded in time. The terminal and the launcher may both send one.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
+
+function addSettings(command: Command, names: readonly SettingName[]): Command {
+  for (const name of names) {
+    const setting: { flag: string; value?: string; help: string; env: string; default?: string } = SETTINGS[name]
+    const flags = setting.value ? `${setting.flag} <${setting.value}>` : setting.flag
+    const shown = setting.flag.startsWith('--no-') ? '' : `, default ${setting.default}`
+    command.addOption(new Option(flags, `${setting.help} (${setting.env}${shown})`))
+  }
+  return command
+}
+
+function configOf(options: Record<string, unknown>): Config {
+  // Commander sets a --no-x switch to true when it is absent, which says nothing.
+  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== true))
+  return readConfig(given, process.env)
+}
+
+const program = new Command('mlops-apiserver')
+  .description('Serves the Kubernetes API of mlops.dev NotebookValidationJobs from its own versioned storage, and runs the jobs.')
+  .exitOverride()
+  .showHelpAfterError('(add --help for the options)')
+
+addSettings(program.command('standalone').description('everything on this machine: store, API on loopback, worker, samples'), STANDALONE).action(async (options) => {
+  const { runStandalone } = await import('./commands/standalone.ts')
+  await runStandalone(configOf(options), { signal: stop.signal, out: process.stdout })
+})
+
+addSettings(program.command('worker').description('runs the jobs of an API server'), WORKER).action(async (options) => {
+  const { runWorkerCommand } = await import('./commands/worker-command.ts')
+  await runWorkerCommand(configOf(options), { signal: stop.signal })
+})
+
+program
+  .command('report', { hidden: true })
+  .description("compares an attempt's records with its reference and writes its report; the worker calls it")
+  .argument('<directory>')
+  .action(async (directory: string) => {
+    const { runReport } = await import('./commands/report.ts')
+    await runReport(directory)
+  })
+
+async function main(): Promise<number> {
+  try {
+    await program.parseAsync(process.argv)
+    return 0
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode
+    const text = error instanceof Error ? error.message : String(error)
+    process.stderr.write(text.split('\n').map((line) => `mlops-apiserver: ${line}\n`).join(''))
+    return error instanceof ConfigError ? 2 : 1
+  }
+}
+
+process.exitCode = await main()
