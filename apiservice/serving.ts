@@ -1,0 +1,235 @@
+/** TLS serving of HTTP/2 and HTTP/1.1 on one port, chosen by ALPN, with a graceful stop. */
+import {
+  createSecureServer,
+  type Http2SecureServer,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type Http2Stream,
+  type ServerHttp2Session,
+} from 'node:http2'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import type { TLSSocket } from 'node:tls'
+import type { Clock } from '../src/base/clock.ts'
+import type { Log } from '../src/base/log.ts'
+
+/** A request over either protocol; `httpVersionMajor` tells which. */
+export type HttpRequest = IncomingMessage | Http2ServerRequest
+/** Its response. Over HTTP/2 neither `Connection`, `Transfer-Encoding` nor a status message may be set. */
+export type HttpResponse = ServerResponse | Http2ServerResponse
+/** Answers one request. What it throws is logged and answered with 500. */
+export type HttpHandler = (request: HttpRequest, response: HttpResponse) => void
+
+/** A serving certificate and the authorities that client certificates may come from, all PEM. */
+export interface Certificates {
+  readonly key: string
+  readonly cert: string
+  /** Without it no client certificate is asked for. */
+  readonly clientCa?: string
+}
+
+export interface ServeTlsOptions extends Certificates {
+  readonly handler: HttpHandler
+  readonly host: string
+  /** 0 for any free one. */
+  readonly port: number
+  readonly log: Log
+  readonly clock: Clock
+}
+
+/** A listening server. */
+export interface TlsServer {
+  /** The address it listens on, with the true port. */
+  readonly address: AddressInfo
+  /** Uses other certificates for new connections; those that are open stay. */
+  setCertificates(certificates: Certificates): void
+  /** How many connections are open. */
+  connections(): number
+  /**
+   * Stops: no new connections, GOAWAY on HTTP/2, `Connection: close` on HTTP/1.1; resolves when the last
+   * request has ended, and after `graceMs` at the latest, when what is left is cut.
+   */
+  close(options: { readonly graceMs: number }): Promise<void>
+}
+
+const KIB = 1024
+const MIB = 1024 * KIB
+const HEADER_LIMIT = 64 * KIB
+// The aggregator sends all users' requests over one connection: upstream gives aggregated servers as many streams.
+const STREAMS_PER_CONNECTION = 1000
+// A body that nobody reads yet may fill its stream's window, not that of the connection.
+const STREAM_WINDOW = 256 * KIB
+const CONNECTION_WINDOW = 64 * MIB
+const SECOND = 1000
+
+/**
+ * Serves `handler` over TLS on host:port. Rejects with a message that names the port when it is taken or may not be used.
+ * upstream: apiserver/pkg/server/secure_serving.go: SecureServingInfo.Serve
+ */
+export async function serveTls(options: ServeTlsOptions): Promise<TlsServer> {
+  const { log, clock } = options
+  const server = createServer(options)
+  const open = track(server, log)
+  server.on('request', (request, response) => {
+    open.watch(request, response)
+    if (request.httpVersionMajor === 2 && headerSize(request) > HEADER_LIMIT) {
+      refuseHeader(request as Http2ServerRequest, response as Http2ServerResponse)
+      return
+    }
+    try {
+      options.handler(request, response)
+    } catch (err) {
+      log.error('request handler failed', { err, method: request.method, url: request.url })
+      if (response.headersSent) response.destroy()
+      else failWith500(response)
+    }
+  })
+  await listen(server, options.host, options.port)
+  return {
+    address: server.address() as AddressInfo,
+    setCertificates: (certificates) => server.setSecureContext(secureContext(certificates)),
+    connections: () => open.sockets.size,
+    close: async ({ graceMs }) => {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+      open.drain()
+      const deadline = clock.schedule(graceMs, () => open.destroy())
+      // The deadline does not keep the process alive, but the open sockets do.
+      await closed
+      deadline.cancel()
+    },
+  }
+}
+
+function secureContext({ key, cert, clientCa }: Certificates): { key: string; cert: string; ca?: string; minVersion: 'TLSv1.2' } {
+  return { key, cert, minVersion: 'TLSv1.2', ...(clientCa === undefined ? {} : { ca: clientCa }) }
+}
+
+function createServer(options: Certificates): Http2SecureServer {
+  const server = createSecureServer({
+    ...secureContext(options),
+    allowHTTP1: true,
+    // Without a CA of our own Node would accept certificates of every public authority.
+    requestCert: options.clientCa !== undefined,
+    rejectUnauthorized: false,
+    handshakeTimeout: 10 * SECOND,
+    // In megabytes. With the default of 10 a few slow readers on a shared connection end all of its streams.
+    maxSessionMemory: 1000,
+    // One header line for each group of a user arrives through the aggregator; the size limit counts.
+    maxHeaderListPairs: 2000,
+    settings: { maxConcurrentStreams: STREAMS_PER_CONNECTION, initialWindowSize: STREAM_WINDOW, maxHeaderListSize: 4 * HEADER_LIMIT },
+  })
+  const http1 = server as unknown as { maxHeaderSize: number; headersTimeout: number; requestTimeout: number; keepAliveTimeout: number }
+  http1.maxHeaderSize = HEADER_LIMIT
+  // upstream: ReadHeaderTimeout 32 s, IdleTimeout 90 s
+  http1.headersTimeout = 32 * SECOND
+  http1.requestTimeout = 60 * SECOND
+  http1.keepAliveTimeout = 90 * SECOND
+  return server
+}
+
+async function listen(server: Http2SecureServer, host: string, port: number): Promise<void> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  }).catch((error: NodeJS.ErrnoException) => {
+    throw new Error(listenMessage(error, host, port), { cause: error })
+  })
+}
+
+function listenMessage(error: NodeJS.ErrnoException, host: string, port: number): string {
+  if (error.code === 'EADDRINUSE') return `port ${port} is in use by another program on ${host}: stop it or choose another port`
+  if (error.code === 'EACCES') return `port ${port} on ${host} is not allowed for this user: choose one above 1023`
+  if (error.code === 'EADDRNOTAVAIL' || error.code === 'ENOTFOUND') return `${host} is not an address of this machine`
+  return `cannot listen on ${host} port ${port}: ${error.message}`
+}
+
+// upstream's rule for the size of a header list: name, value and 32 bytes for each entry (RFC 9113 6.5.2)
+function headerSize(request: HttpRequest): number {
+  const { rawHeaders } = request
+  let size = rawHeaders.length * 16
+  for (const text of rawHeaders) size += text.length
+  return size
+}
+
+function refuseHeader(request: Http2ServerRequest, response: Http2ServerResponse): void {
+  response.writeHead(431, { 'content-type': 'text/plain; charset=utf-8' })
+  response.end('431 Request Header Fields Too Large')
+  request.resume()
+}
+
+function failWith500(response: HttpResponse): void {
+  response.statusCode = 500
+  response.setHeader('content-type', 'text/plain; charset=utf-8')
+  ;(response as ServerResponse).end('This request caused apiserver to panic. Look in the logs for details.\n')
+}
+
+interface OpenConnections {
+  readonly sockets: ReadonlySet<Socket>
+  /** Notes a request, so that its HTTP/1.1 connection is known to be busy. */
+  watch(request: HttpRequest, response: HttpResponse): void
+  /** Ends what is idle now and the rest as soon as it becomes idle. */
+  drain(): void
+  /** Cuts everything. */
+  destroy(): void
+}
+
+function track(server: Http2SecureServer, log: Log): OpenConnections {
+  const sockets = new Set<Socket>()
+  const sessions = new Set<ServerHttp2Session>()
+  // Unanswered requests of each HTTP/1.1 connection.
+  const busy = new Map<Socket, Set<ServerResponse>>()
+  let draining = false
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.setNoDelay(true)
+    // Finds peers that went away without a word.
+    socket.setKeepAlive(true, 30 * SECOND)
+    socket.once('close', () => sockets.delete(socket))
+  })
+  server.on('secureConnection', (socket: TLSSocket) => {
+    if (socket.alpnProtocol === 'h2') return
+    if (draining) socket.destroy()
+    else busy.set(socket, new Set())
+    socket.once('close', () => busy.delete(socket))
+  })
+  server.on('session', (session) => {
+    sessions.add(session)
+    session.setLocalWindowSize(CONNECTION_WINDOW)
+    session.once('close', () => sessions.delete(session))
+    session.on('error', (err: Error) => log.debug('http2 session ended', { err }))
+    if (draining) session.close()
+  })
+  server.on('sessionError', () => {})
+  server.on('stream', (stream: Http2Stream) => stream.on('error', (err) => log.debug('http2 stream ended', { err })))
+  server.on('tlsClientError', (err: Error) => log.debug('tls handshake failed', { err }))
+  server.on('error', (err: Error) => log.error('server failed', { err }))
+  return {
+    sockets,
+    watch(request, response) {
+      if (request.httpVersionMajor === 2) return
+      const http1 = response as ServerResponse
+      const socket = request.socket
+      busy.get(socket)?.add(http1)
+      if (draining) http1.shouldKeepAlive = false
+      http1.once('close', () => {
+        busy.get(socket)?.delete(http1)
+        if (draining && !busy.get(socket)?.size) socket.end()
+      })
+    },
+    drain() {
+      draining = true
+      for (const session of sessions) session.close()
+      for (const [socket, responses] of busy) {
+        if (responses.size === 0) socket.destroy()
+        for (const response of responses) if (!response.headersSent) response.shouldKeepAlive = false
+      }
+    },
+    destroy() {
+      for (const session of sessions) session.destroy()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
