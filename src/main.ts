@@ -6,9 +6,12 @@ import { ConfigError, readConfig, SETTINGS, type Config, type SettingName } from
 const STANDALONE: readonly SettingName[] = ['dataDir', 'port', 'samples', 'worker', 'concurrency', 'python', 'cacheMegabytes', 'logLevel']
 const WORKER: readonly SettingName[] = ['kubeconfig', 'dataDir', 'concurrency', 'python', 'logLevel']
 
-const stop = new AbortController()
-// A second signal changes nothing: the stop is bounded in time. The terminal and the launcher may both send one.
-for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
+// Aborts at the first signal. A second one changes nothing, since a stop is bounded in time: the terminal and the launcher may both send one.
+function stopSignal(): AbortSignal {
+  const stop = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
+  return stop.signal
+}
 
 function addSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) {
@@ -33,12 +36,12 @@ const program = new Command('mlops-apiserver')
 
 addSettings(program.command('standalone').description('everything on this machine: store, API on loopback, worker, samples'), STANDALONE).action(async (options) => {
   const { runStandalone } = await import('./commands/standalone.ts')
-  await runStandalone(configOf(options), { signal: stop.signal, out: process.stdout })
+  await runStandalone(configOf(options), { signal: stopSignal(), out: process.stdout })
 })
 
 addSettings(program.command('worker').description('runs the jobs of an API server'), WORKER).action(async (options) => {
   const { runWorkerCommand } = await import('./commands/worker-command.ts')
-  await runWorkerCommand(configOf(options), { signal: stop.signal })
+  await runWorkerCommand(configOf(options), { signal: stopSignal() })
 })
 
 program
@@ -47,13 +50,13 @@ program
   .argument('<directory>')
   .action(async (directory: string) => {
     const { runReport } = await import('./commands/report.ts')
-    await runReport(directory)
+    process.exitCode = await runReport(directory)
   })
 
 async function main(): Promise<number> {
   try {
     await program.parseAsync(process.argv)
-    return 0
+    return Number(process.exitCode ?? 0)
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode
     const text = error instanceof Error ? error.message : String(error)
