@@ -1,7 +1,7 @@
 /** POST: steps 6 to 14 of the road, in upstream's order. upstream: registry/generic/registry/store.go: create; registry/rest/create.go: BeforeCreate */
 import { checkCreate } from '../api/check.ts'
 import { trackUpdate } from '../api/managed-fields/track.ts'
-import { dedupOwnerReferences, finalizerWarnings, generateName, stampForCreate, wipeForCreate } from '../api/metadata.ts'
+import { dedupOwnerReferences, dropStatus, finalizerWarnings, generateName, stampForCreate, wipeForCreate } from '../api/metadata.ts'
 import { isObject, type KubeObject } from '../api/object.ts'
 import { alreadyExists, invalid, rawError } from '../api/status.ts'
 import { admit, validateAdmission } from './admission.ts'
@@ -15,7 +15,7 @@ const NAME_ATTEMPTS = 8
 /** Creates an object. `body` is decoded, pruned and defaulted in the request version. */
 export async function create(store: ResourceStore, body: KubeObject, options: WriteOptions): Promise<WriteResult> {
   const wiped = settleNamespace({ ...body, metadata: wipeForCreate(body.metadata) }, options.namespace)
-  const deduped = dedupOwnerReferences(wiped, { patch: false })
+  const deduped = dedupOwnerReferences(wiped)
   if (deduped.warning) options.warn(deduped.warning)
   const owned = trackUpdate(deduped.object)
   const admitted = await admit(store.admission, { ...admissionRequest(store, owned, options), object: owned })
@@ -44,11 +44,8 @@ function prepare(store: ResourceStore, named: KubeObject, options: WriteOptions)
   const { definition, strategy, clock } = store
   const version = requestVersion(store, options.version)
   const context = { version: options.version, subresource: options.subresource, now: clock.now() }
-  let object = stampForCreate(named, { now: clock.now(), uid: clock.uuid() })
-  if (hasStatusSubresource(store, options.version) && 'status' in object) {
-    const { status: _dropped, ...rest } = object
-    object = rest as KubeObject
-  }
+  let object = stampForCreate(named, { now: clock.now(), uid: clock.uuid(), random: () => clock.random() })
+  if (hasStatusSubresource(store, options.version)) object = dropStatus(object)
   if (strategy.prepareForCreate) object = strategy.prepareForCreate(object, context)
   const strategyErrors = strategy.validate?.(object, undefined, context) ?? []
   const { group, names, scope } = definition

@@ -2,7 +2,7 @@
  * DELETE of one object and of a collection.
  * upstream: registry/generic/registry/store.go: Delete, DeleteCollection; registry/rest/delete.go: BeforeDelete
  */
-import { beginDeletion, markTerminating } from '../api/metadata.ts'
+import { beginDeletion, formatTime } from '../api/metadata.ts'
 import type { KubeObject } from '../api/object.ts'
 import { conflict, deleted, forbidden, notFound, StatusError, type Status } from '../api/status.ts'
 import type { CacheEntry } from '../../storage/watch-cache.ts'
@@ -75,10 +75,14 @@ async function attempt(store: ResourceStore, live: LiveEntry, deletion: DeleteOp
 // What a deletion does to the object: takes it away, or marks it until its finalizers, or what its strategy knows of, let it go.
 function nextStep(store: ResourceStore, hub: KubeObject, deletion: DeleteOptions): KubeObject | 'remove' {
   const now = store.clock.now()
-  const step = beginDeletion(hub, { policy: deletion.propagationPolicy, orphanDependents: deletion.orphanDependents, now })
-  const held = step === 'remove' ? store.strategy.holdDeletion?.(hub) : undefined
-  if (!held) return step
-  return hub.metadata.deletionTimestamp === undefined ? markTerminating(held, now) : hub
+  const { propagationPolicy: policy, orphanDependents } = deletion
+  const step = beginDeletion(hub, { now, ...(policy ? { policy } : {}), ...(orphanDependents === undefined ? {} : { orphanDependents }) })
+  if (!step.remove) return step.object
+  const held = store.strategy.holdDeletion?.(hub)
+  if (!held) return 'remove'
+  if (hub.metadata.deletionTimestamp !== undefined) return hub
+  const { generation = 0 } = hub.metadata
+  return { ...held, metadata: { ...held.metadata, deletionTimestamp: formatTime(now), deletionGracePeriodSeconds: 0, generation: generation + 1 } }
 }
 
 // The messages name the Kind, unlike every other conflict.

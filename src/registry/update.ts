@@ -5,7 +5,7 @@
  */
 import { checkStatusUpdate, checkUpdate } from '../api/check.ts'
 import { trackUpdate } from '../api/managed-fields/track.ts'
-import { dedupOwnerReferences, finalizerWarnings, prepareMetadataForUpdate } from '../api/metadata.ts'
+import { dedupOwnerReferences, endsDeletion, finalizerWarnings, prepareForStatusUpdate, prepareMetadataForUpdate } from '../api/metadata.ts'
 import type { KubeObject } from '../api/object.ts'
 import { conflict, fieldError, invalid, notFound, OPTIMISTIC_LOCK, rawError } from '../api/status.ts'
 import { admit, validateAdmission } from './admission.ts'
@@ -69,7 +69,7 @@ async function attempt(store: ResourceStore, live: LiveEntry, transform: Transfo
   const old = attachRevision(store.codec.view(live.hub, options.version), live.revision)
   const sent = transform(old)
   checkUid(store, sent, old, live, options)
-  const deduped = dedupOwnerReferences(sent, { patch: options.patch })
+  const deduped = dedupOwnerReferences(sent, options.patch ? 'admission' : 'request')
   if (deduped.warning) options.warn(deduped.warning)
   const owned = trackUpdate(deduped.object)
   const request = admissionRequest(store, old, options)
@@ -117,8 +117,9 @@ function prepare(store: ResourceStore, admitted: KubeObject, old: KubeObject, op
   const version = requestVersion(store, options.version)
   const context = { version: options.version, subresource: options.subresource, now: clock.now() }
   const ofStatus = options.subresource === 'status'
-  const reset = ofStatus ? withStatusOf(old, admitted) : hasStatusSubresource(store, options.version) ? withStatusOf(admitted, old) : admitted
-  let object = ofStatus ? reset : prepareMetadataForUpdate(reset, old)
+  let object = ofStatus
+    ? prepareForStatusUpdate(admitted, old)
+    : prepareMetadataForUpdate(admitted, old, { statusSubresource: hasStatusSubresource(store, options.version) })
   if (strategy.prepareForUpdate) object = strategy.prepareForUpdate(object, old, context)
   const strategyErrors = strategy.validate?.(object, old, context) ?? []
   const { group, names, scope } = definition
@@ -130,18 +131,10 @@ function prepare(store: ResourceStore, admitted: KubeObject, old: KubeObject, op
   return object
 }
 
-// The first object with the second one's status (or without any).
-function withStatusOf(object: KubeObject, other: KubeObject): KubeObject {
-  const { status: _replaced, ...rest } = object
-  return (other.status === undefined ? rest : { ...rest, status: other.status }) as KubeObject
-}
-
 async function storeUpdated(store: ResourceStore, live: LiveEntry, object: KubeObject, options: UpdateOptions): Promise<Attempt> {
-  const { metadata } = object
-  const gone = metadata.deletionTimestamp !== undefined && !metadata.deletionGracePeriodSeconds && !metadata.finalizers?.length
   const hub = store.conversion.lift(object, options.version, live.hub)
   if (options.dryRun) return { kind: 'done', result: unstored(hub, store, options.version, live.revision) }
-  if (gone && live.hub.metadata.deletionTimestamp !== undefined && !store.strategy.holdDeletion?.(hub)) {
+  if (endsDeletion(object, live.hub) && !store.strategy.holdDeletion?.(hub)) {
     const outcome = await commitObject(store, { key: live.key, expected: live.revision })
     if (outcome.kind === 'lost') return lost(store, live.key, outcome.live)
     return { kind: 'done', result: { ready: encodeView(store, hub, options.version), revision: live.revision } }
