@@ -1,11 +1,9 @@
 /** The conversion between all versions of a resource, from the lenses between neighbours. */
 import { formatApiVersion, type JsonObject, type KubeObject } from './object.ts'
 import type { Conversion, Remainder, Stored } from './conversion.ts'
-import { applyDefaults } from './default.ts'
 import { compileLens, type CompiledLens } from './lens-compile.ts'
 import { readObject } from './lens-path.ts'
 import type { Lens } from './lens.ts'
-import { dropNulls, prune } from './prune.ts'
 import { findVersion, type ResourceDefinition } from './resource.ts'
 import type { Schema } from './schema.ts'
 
@@ -32,12 +30,10 @@ export function compileConversion(definition: ResourceDefinition, lenses: readon
       return remainder === undefined ? { version, object } : { version, object, remainder }
     },
     load({ version, object, remainder }) {
-      const schema = schemaOf(definition, version)
-      const current = applyDefaults(dropNulls(prune(object, schema, { root: true }).value, schema), schema)
       return route(version).reduceRight((older, lens) => {
-        const rest = lens.lossless ? undefined : readObject(remainder, [lens.older])
+        const rest = readObject(remainder, [lens.older])
         return rest === undefined ? lens.create(older) : lens.complete(older, rest)
-      }, current)
+      }, object)
     },
   }
 }

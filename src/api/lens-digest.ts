@@ -35,11 +35,12 @@ class Fnv {
   }
 }
 
-// Each kind begins with a mark of its own and texts with their length, so that different values give different input.
+// Each kind begins with a mark of its own and texts with their length, so that different values give different input;
+// but 1 and 1.0 are the same, since both are stored as 1.
 function feed(hash: Fnv, value: Json): void {
   if (typeof value === 'string') hash.add(`s${value.length}:${value}`)
   else if (value === null || typeof value !== 'object') hash.add(`v${String(value)};`)
-  else if (value instanceof Float) hash.add(`f${value.value};`)
+  else if (value instanceof Float) hash.add(`v${value.value};`)
   else if (Array.isArray(value)) {
     hash.add(`a${value.length}:`)
     for (const item of value) feed(hash, item)
