@@ -43,8 +43,6 @@ export interface TlsServer {
   readonly address: AddressInfo
   /** Uses other certificates for new connections; those that are open stay. */
   setCertificates(certificates: Certificates): void
-  /** How many connections are open. */
-  connections(): number
   /**
    * Stops: no new connections, GOAWAY on HTTP/2, `Connection: close` on HTTP/1.1; resolves when the last
    * request has ended, and after `graceMs` at the latest, when what is left is cut.
@@ -54,7 +52,8 @@ export interface TlsServer {
 
 const KIB = 1024
 const MIB = 1024 * KIB
-const HEADER_LIMIT = 64 * KIB
+// Node refuses an HTTP/2 header list of 64 KiB without an answer, so ours is a little lower. Clients are told it and mostly stop themselves.
+const HEADER_LIMIT = 60 * KIB
 // The aggregator sends all users' requests over one connection: upstream gives aggregated servers as many streams.
 const STREAMS_PER_CONNECTION = 1000
 // A body that nobody reads yet may fill its stream's window, not that of the connection.
@@ -88,7 +87,6 @@ export async function serveTls(options: ServeTlsOptions): Promise<TlsServer> {
   return {
     address: server.address() as AddressInfo,
     setCertificates: (certificates) => server.setSecureContext(secureContext(certificates)),
-    connections: () => open.sockets.size,
     close: async ({ graceMs }) => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       open.drain()
@@ -116,7 +114,7 @@ function createServer(options: Certificates): Http2SecureServer {
     maxSessionMemory: 1000,
     // One header line for each group of a user arrives through the aggregator; the size limit counts.
     maxHeaderListPairs: 2000,
-    settings: { maxConcurrentStreams: STREAMS_PER_CONNECTION, initialWindowSize: STREAM_WINDOW, maxHeaderListSize: 4 * HEADER_LIMIT },
+    settings: { maxConcurrentStreams: STREAMS_PER_CONNECTION, initialWindowSize: STREAM_WINDOW, maxHeaderListSize: HEADER_LIMIT },
   })
   const http1 = server as unknown as { maxHeaderSize: number; headersTimeout: number; requestTimeout: number; keepAliveTimeout: number }
   http1.maxHeaderSize = HEADER_LIMIT
@@ -160,6 +158,22 @@ function refuseHeader(request: Http2ServerRequest, response: Http2ServerResponse
   request.resume()
 }
 
+// Over HTTP/1.1 the parser refuses bytes that are no request. The socket is ended, not destroyed: the peer may still be sending.
+function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  const busy = (socket as Socket & { _httpMessage?: ServerResponse })._httpMessage
+  if (!socket.writable || busy?.headersSent) {
+    socket.destroy()
+    return
+  }
+  const status = CLIENT_ERRORS[error.code ?? ''] ?? '400 Bad Request'
+  socket.end(`HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${status}`)
+}
+
+const CLIENT_ERRORS: Readonly<Record<string, string>> = {
+  HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+}
+
 function failWith500(response: HttpResponse): void {
   response.statusCode = 500
   response.setHeader('content-type', 'text/plain; charset=utf-8')
@@ -167,7 +181,6 @@ function failWith500(response: HttpResponse): void {
 }
 
 interface OpenConnections {
-  readonly sockets: ReadonlySet<Socket>
   /** Notes a request, so that its HTTP/1.1 connection is known to be busy. */
   watch(request: HttpRequest, response: HttpResponse): void
   /** Ends what is idle now and the rest as soon as it becomes idle. */
@@ -205,9 +218,9 @@ function track(server: Http2SecureServer, log: Log): OpenConnections {
   server.on('sessionError', () => {})
   server.on('stream', (stream: Http2Stream) => stream.on('error', (err) => log.debug('http2 stream ended', { err })))
   server.on('tlsClientError', (err: Error) => log.debug('tls handshake failed', { err }))
+  server.on('clientError', answerClientError)
   server.on('error', (err: Error) => log.error('server failed', { err }))
   return {
-    sockets,
     watch(request, response) {
       if (request.httpVersionMajor === 2) return
       const http1 = response as ServerResponse
