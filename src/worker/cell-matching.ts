@@ -72,7 +72,20 @@ function matchBySource(expected: readonly string[], actual: readonly string[]): 
     return numbers.get(source)!
   }
   const [a, b] = [expected.map(number), actual.map(number)]
-  return a.length * b.length <= MAX_LCS_CELLS ? longestCommon(a, b) : firstCommon(a, b)
+  const prefix = commonLength(a, b)
+  const suffix = commonLength(a.slice(prefix).reverse(), b.slice(prefix).reverse())
+  const [middleA, middleB] = [a.slice(prefix, a.length - suffix), b.slice(prefix, b.length - suffix)]
+  const middle = middleA.length * middleB.length <= MAX_LCS_CELLS ? longestCommon(middleA, middleB) : firstCommon(middleA, middleB)
+  return [
+    ...matchByIndex(a.slice(0, prefix), b),
+    ...middle.map(([i, j]) => [i + prefix, j + prefix] as const),
+    ...Array.from({ length: suffix }, (_, i) => [a.length - suffix + i, b.length - suffix + i] as const),
+  ]
+}
+
+function commonLength(a: readonly number[], b: readonly number[]): number {
+  const end = a.findIndex((source, i) => source !== b[i])
+  return end < 0 ? a.length : end
 }
 
 function longestCommon(a: readonly number[], b: readonly number[]): CellPairs {

@@ -3,7 +3,7 @@ import type { JsonObject } from '../api/object.ts'
 import { resolveCarriageReturns, cleanText } from './clean-text.ts'
 import { parseOutput } from './notebook.ts'
 import type { CellOutcome, CellRecord, EndRecord, NotebookRecord, RunnerRecord } from './records.ts'
-import type { ReportSpec } from './report-types.ts'
+import type { ReportInput, ReportSpec } from './report-types.ts'
 
 /** A code cell of the source notebook with its result. */
 export type CellResult = {
@@ -46,43 +46,44 @@ export function sortRecords(records: readonly RunnerRecord[]): Run {
 }
 
 /** The results of the code cells in order. A cell without a record has no reply: it never succeeded. */
-export function readCellResults(run: Run, spec: ReportSpec, running: boolean): CellResult[] {
+export function readCellResults(run: Run, input: ReportInput): CellResult[] {
   const cells = run.notebook?.cells.filter((cell) => cell.type === 'Code') ?? []
   return cells.map((cell) => {
     const { index, id, tags, source } = cell
     const record = run.cells.get(index)
     const base = { index, id, tags, source, outputs: record?.outputs ?? [], outputsTruncated: record?.outputsTruncated ?? false }
-    if (!record) return { ...base, ...withoutRecord(index, run, spec, running) }
+    if (!record) return { ...base, ...withoutRecord(index, run, input) }
     return {
       ...base,
       ...(record.executionCount === undefined ? {} : { executionCount: record.executionCount }),
       durationMilliseconds: record.durationMilliseconds,
-      ...judge(record, tags, run, spec),
+      ...judge(record, tags, run, input.spec),
     }
   })
 }
 
 type Judgement = Pick<CellResult, 'outcome' | 'failure' | 'message' | 'error'>
 
-const INTERRUPTED: Partial<Record<EndRecord['outcome'], CellOutcome>> = {
+/** What became of the cell that was running when a run ended so. */
+const INTERRUPTED: Record<string, CellOutcome> = {
   CellTimeout: 'TimedOut',
   DeadlineExceeded: 'TimedOut',
   KernelDied: 'KernelDied',
   OutOfMemory: 'KernelDied',
 }
 
-function withoutRecord(index: number, run: Run, spec: ReportSpec, running: boolean): Judgement {
+function withoutRecord(index: number, run: Run, { spec, running, failure }: ReportInput): Judgement {
   if (running || !run.started.has(index)) return { outcome: 'NotRun' }
-  const { end } = run
-  const outcome = end && (end.cell ?? index) === index ? INTERRUPTED[end.outcome] : undefined
-  if (outcome && end) return { outcome, message: describeInterruption(end, spec) }
+  const ending = run.end?.outcome ?? failure?.reason ?? ''
+  const outcome = (run.end?.cell ?? index) === index && Object.hasOwn(INTERRUPTED, ending) ? INTERRUPTED[ending] : undefined
+  if (outcome) return { outcome, message: describeInterruption(ending, spec) }
   return { outcome: 'NotRun', message: 'the run ended while this cell was running; it left no result' }
 }
 
-/** How a cell was cut short, in words that follow its name. */
-export function describeInterruption(end: EndRecord | undefined, spec: ReportSpec): string {
+/** How the end of the run (an outcome or a reason) cut a cell short, in words that follow its name. */
+export function describeInterruption(ending: string | undefined, spec: ReportSpec): string {
   const seconds = spec.execution?.cellTimeoutSeconds
-  switch (end?.outcome) {
+  switch (ending) {
     case 'DeadlineExceeded':
       return 'was still running when the deadline of the job passed'
     case 'OutOfMemory':
@@ -96,10 +97,10 @@ export function describeInterruption(end: EndRecord | undefined, spec: ReportSpe
 
 function judge(record: CellRecord, tags: readonly string[], run: Run, spec: ReportSpec): Judgement {
   const { outcome, error } = record
-  if (outcome === 'TimedOut') return { outcome, message: describeInterruption(run.end, spec), ...withError(record) }
+  if (outcome === 'TimedOut') return { outcome, message: describeInterruption(run.end?.outcome, spec), ...withError(record) }
   if (outcome === 'KernelDied') {
-    const died = run.end?.outcome === 'OutOfMemory' ? run.end : { type: 'end', outcome: 'KernelDied', message: '' } as const
-    return { outcome, message: describeInterruption(died, spec), ...withError(record) }
+    const ending = run.end?.outcome === 'OutOfMemory' ? 'OutOfMemory' : 'KernelDied'
+    return { outcome, message: describeInterruption(ending, spec), ...withError(record) }
   }
   if (outcome === 'Skipped' || outcome === 'NotRun') return { outcome }
   const expected = record.expectsError === true || tags.some((tag) => tag === 'raises-exception' || tag === 'nbval-raises-exception')

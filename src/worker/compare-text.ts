@@ -4,7 +4,8 @@ import type { OutputOptions } from './comparison-options.ts'
 import { normalize } from './normalize.ts'
 import { compareNumerically } from './numbers.ts'
 import type { Difference } from './report-types.ts'
-import { commonPrefix, diffText } from './text-diff.ts'
+import { commonPrefix, diffText, lineStart } from './text-diff.ts'
+import type { Offsets } from './text-diff.ts'
 import { ellipsize, jsonBytes, truncate } from './truncate.ts'
 
 const MAX_NORMALIZED = 8 * 1024 * 1024
@@ -31,18 +32,16 @@ export function compareNormalized(e: string, a: string, options: OutputOptions):
   const { tolerance } = options
   if ((tolerance.absolute === 0 && tolerance.relative === 0) || e.length > MAX_NORMALIZED || a.length > MAX_NORMALIZED) {
     const offset = commonPrefix(e, a)
-    return describe('Text', e, a, offset, offset)
+    return describe('Text', e, a, { expected: offset, actual: offset })
   }
   const result = compareNumerically(e, a, tolerance)
-  return result.equal ? undefined : describe(result.kind, e, a, result.expectedOffset, result.actualOffset)
+  return result.equal ? undefined : describe(result.kind, e, a, result.at)
 }
 
-function describe(kind: 'Text' | 'Number', expected: string, actual: string, expectedOffset: number, actualOffset: number): TextDifference {
-  const values = { expected: excerpt(expected, expectedOffset), actual: excerpt(actual, actualOffset) }
+function describe(kind: 'Text' | 'Number', expected: string, actual: string, at: Offsets): TextDifference {
   const severalLines = expected.includes('\n') || actual.includes('\n')
-  // From the first token that matters: lines before it may differ within the tolerance.
-  const from = [expected, actual].map((text, i) => text.slice(lineStart(text, i === 0 ? expectedOffset : actualOffset)))
-  return { kind, ...values, ...(severalLines ? { diff: diffText(from[0]!, from[1]!, MAX_DIFF_BYTES) } : {}) }
+  const diff = severalLines ? { diff: diffText(expected, actual, MAX_DIFF_BYTES, at) } : {}
+  return { kind, expected: excerpt(expected, at.expected), actual: excerpt(actual, at.actual), ...diff }
 }
 
 /** The line of the first difference, a part of it around the offset when it is long. */
@@ -51,10 +50,6 @@ function excerpt(text: string, offset: number): string {
   const end = text.indexOf('\n', offset)
   const line = text.slice(start, Math.min(end < 0 ? text.length : end, start + 4 * MAX_VALUE_BYTES))
   return shorten(line)
-}
-
-function lineStart(text: string, offset: number): number {
-  return offset === 0 ? 0 : text.lastIndexOf('\n', offset - 1) + 1
 }
 
 /** A text as it may stand in `expected` or `actual`. */

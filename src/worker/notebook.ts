@@ -71,18 +71,19 @@ export function parseOutput(value: JsonObject): Output | undefined {
   return { type, data: isObject(data) ? data : {} }
 }
 
-/** An output as text for the status: what it says, else what it is. An error is its name and value; each ends its line. */
-export function describeOutput(value: JsonObject): string {
+/** Outputs as text for the status, each beginning a line: what it says, else what it is; of an error its name and value. */
+export function describeOutputs(outputs: readonly JsonObject[]): string {
+  const texts = outputs.map(describeOutput).filter((text) => text !== '')
+  return texts.map((text, i) => (i < texts.length - 1 && !text.endsWith('\n') ? `${text}\n` : text)).join('')
+}
+
+function describeOutput(value: JsonObject): string {
   const output = parseOutput(value)
   if (!output) return ''
   if (output.type === 'stream') return output.text
-  if (output.type === 'error') return endLine(`${output.name}: ${output.value}`)
-  const text = joinLines(getKey(output.data, 'text/plain'))
-  return endLine(text ?? Object.keys(output.data).map((mimeType) => `[${mimeType.slice(0, 100)}]`).slice(0, 10).join(' '))
-}
-
-function endLine(text: string): string {
-  return text === '' || text.endsWith('\n') ? text : `${text}\n`
+  if (output.type === 'error') return `${output.name}: ${output.value}`
+  const mimeTypes = Object.keys(output.data).slice(0, 10)
+  return joinLines(getKey(output.data, 'text/plain')) ?? mimeTypes.map((mimeType) => `[${mimeType.slice(0, 100)}]`).join(' ')
 }
 
 /** nbformat's multi-line text: a string or a list of strings to be joined. Undefined for anything else. */

@@ -1,5 +1,7 @@
 /** Numbers in notebook outputs: finding them in text and comparing them with a tolerance. */
 
+import type { Offsets } from './text-diff.ts'
+
 /** How far an actual number may be from the expected one. Both finite and ≥ 0. */
 export type Tolerance = { readonly absolute: number; readonly relative: number }
 
@@ -57,10 +59,8 @@ function parseSpecial(text: string): number {
   return text.startsWith('-') ? -Infinity : Infinity
 }
 
-/** How two texts compare when numbers may differ within the tolerance; offsets are of the first difference. */
-export type NumericComparison =
-  | { readonly equal: true }
-  | { readonly equal: false; readonly kind: 'Text' | 'Number'; readonly expectedOffset: number; readonly actualOffset: number }
+/** How two texts compare when numbers may differ within the tolerance; `at` is the first difference. */
+export type NumericComparison = { readonly equal: true } | { readonly equal: false; readonly kind: 'Text' | 'Number'; readonly at: Offsets }
 
 /**
  * Compares token by token: between the numbers everything must be equal, numbers must be within the tolerance. `Number`
@@ -68,34 +68,23 @@ export type NumericComparison =
  */
 export function compareNumerically(expected: string, actual: string, tolerance: Tolerance): NumericComparison {
   const [expectedRuns, actualRuns] = [new RegExp(RUN), new RegExp(RUN)]
-  let [expectedEnd, actualEnd] = [0, 0]
-  let first: { expectedOffset: number; actualOffset: number } | undefined
+  let end: Offsets = { expected: 0, actual: 0 }
+  let first: Offsets | undefined
   for (;;) {
     const [e, a] = [expectedRuns.exec(expected), actualRuns.exec(actual)]
-    const [expectedStart, actualStart] = [e?.index ?? expected.length, a?.index ?? actual.length]
-    if (expected.slice(expectedEnd, expectedStart) !== actual.slice(actualEnd, actualStart)) {
-      return { equal: false, kind: 'Text', ...(first ?? { expectedOffset: expectedEnd, actualOffset: actualEnd }) }
-    }
-    const here = { expectedOffset: expectedStart, actualOffset: actualStart }
-    if (!e || !a) return finish(e, a, first, here)
-    if (e[0] !== a[0]) {
-      const outcome = compareTokens(e[0], a[0], tolerance)
-      if (outcome === 'Text') return { equal: false, kind: 'Text', ...(first ?? here) }
-      if (outcome === 'Number') first ??= here
-    }
-    expectedEnd = expectedStart + e[0].length
-    actualEnd = actualStart + a[0].length
+    const start = { expected: e?.index ?? expected.length, actual: a?.index ?? actual.length }
+    const between = expected.slice(end.expected, start.expected)
+    if (between !== actual.slice(end.actual, start.actual)) return { equal: false, kind: 'Text', at: first ?? end }
+    if (!e && !a) return first ? { equal: false, kind: 'Number', at: first } : { equal: true }
+    const outcome = e && a ? compareTokens(e[0], a[0], tolerance) : 'Text'
+    if (outcome === 'Text') return { equal: false, kind: 'Text', at: first ?? start }
+    if (outcome === 'Number') first ??= start
+    end = { expected: start.expected + e![0].length, actual: start.actual + a![0].length }
   }
 }
 
-type Offsets = { readonly expectedOffset: number; readonly actualOffset: number }
-
-function finish(e: RegExpExecArray | null, a: RegExpExecArray | null, first: Offsets | undefined, here: Offsets): NumericComparison {
-  if (e || a) return { equal: false, kind: 'Text', ...(first ?? here) }
-  return first ? { equal: false, kind: 'Number', ...first } : { equal: true }
-}
-
 function compareTokens(expected: string, actual: string, tolerance: Tolerance): 'Equal' | 'Number' | 'Text' {
+  if (expected === actual) return 'Equal'
   const [e, a] = [parseToken(expected), parseToken(actual)]
   if (!e || !a || e.suffix !== a.suffix || e.numbers.length !== a.numbers.length) return 'Text'
   return e.numbers.every((number, i) => isWithin(number, a.numbers[i]!, tolerance)) ? 'Equal' : 'Number'

@@ -7,7 +7,7 @@ import type { CellComparison, NotebookComparison } from './compare.ts'
 import { resolveOptions } from './comparison-options.ts'
 import type { ComparisonOptions } from './comparison-options.ts'
 import { fitCells, isPassed } from './fit-cells.ts'
-import { describeOutput, parseNotebook } from './notebook.ts'
+import { describeOutputs, parseNotebook } from './notebook.ts'
 import type { CellReport, Report, ReportInput, ReportSpec } from './report-types.ts'
 import { summarize } from './summary.ts'
 import { ellipsize, truncate, truncateStart } from './truncate.ts'
@@ -22,7 +22,7 @@ const MAX_NAME_BYTES = 256
 /** Compares, judges and cuts to size. Throws nothing, whatever the records and the golden notebook hold. */
 export function buildReport(input: ReportInput): Report {
   const run = sortRecords(input.records)
-  const results = readCellResults(run, input.spec, input.running ?? false)
+  const results = readCellResults(run, input)
   const options = resolveOptions(input.spec)
   const golden = readGolden(input, options)
   const comparison = input.running ? undefined : compare(run, results, options, golden.cells)
@@ -98,7 +98,7 @@ function reportError(cell: CellResult, comparison: CellComparison | undefined): 
 }
 
 function reportOutput(cell: CellResult, maxBytes: number): CellReport['output'] {
-  const full = cleanText(resolveCarriageReturns(cell.outputs.map(describeOutput).join('')))
+  const full = cleanText(resolveCarriageReturns(describeOutputs(cell.outputs)))
   if (full === '' && !cell.outputsTruncated) return undefined
   const text = truncate(full, maxBytes)
   return { text, bytes: Buffer.byteLength(full), truncated: text !== full || cell.outputsTruncated }

@@ -7,18 +7,26 @@ const WINDOW_LINES = 60
 const WINDOW_CHARACTERS = 16 * 1024
 const LINE_CHARACTERS = 160
 
+/** A place in each of two texts, in UTF-16 units. */
+export type Offsets = { readonly expected: number; readonly actual: number }
+
 /**
- * The first difference between two texts with some lines around it: a hunk header, then lines with ` `, `-` (expected)
- * or `+` (actual) before them. At most `maxBytes`. Only a window from the first difference on is looked at.
+ * The difference between two texts from `at` on (their first difference, when not given) with some lines around it: a
+ * hunk header, then lines with ` `, `-` (expected) or `+` (actual) before them. At most `maxBytes`. Only a window is
+ * looked at.
  */
-export function diffText(expected: string, actual: string, maxBytes: number): string {
-  const start = windowStart(expected, commonPrefix(expected, actual))
-  const line = countLines(expected, start) + 1
-  const [from, to] = [windowLines(expected, start), windowLines(actual, start)]
-  const lines = diffLines(from, to)
-  const last = lines.findLastIndex((text) => !text.startsWith(' '))
-  const shown = lines.slice(0, last + 1 + CONTEXT_LINES)
-  return truncate([`@@ -${line} +${line} @@`, ...shown].join('\n'), maxBytes)
+export function diffText(expected: string, actual: string, maxBytes: number, at = firstDifference(expected, actual)): string {
+  const [from, to] = [windowStart(expected, at.expected), windowStart(actual, at.actual)]
+  const before = linesBefore(expected, from)
+  const lines = diffLines(windowLines(expected, from), windowLines(actual, to))
+  const shown = lines.slice(0, lines.findLastIndex((line) => !line.startsWith(' ')) + 1 + CONTEXT_LINES)
+  const header = `@@ -${lineNumber(expected, from) - before.length} +${lineNumber(actual, to) - before.length} @@`
+  return truncate([header, ...before.map((line) => ` ${clip(line)}`), ...shown].join('\n'), maxBytes)
+}
+
+function firstDifference(expected: string, actual: string): Offsets {
+  const offset = commonPrefix(expected, actual)
+  return { expected: offset, actual: offset }
 }
 
 /** How many characters two texts have in common at their start. */
@@ -29,26 +37,37 @@ export function commonPrefix(a: string, b: string): number {
   return i
 }
 
-function windowStart(text: string, offset: number): number {
-  let start = text.lastIndexOf('\n', offset - 1) + 1
-  if (offset === 0) start = 0
-  for (let i = 0; i < CONTEXT_LINES && start > 0 && offset - start < WINDOW_CHARACTERS / 4; i++) {
-    start = start > 1 ? text.lastIndexOf('\n', start - 2) + 1 : 0
-  }
-  // A line of megabytes: begin near the difference.
-  return offset - start > WINDOW_CHARACTERS / 4 ? offset - LINE_CHARACTERS / 4 : start
+/** Where the line begins that holds the offset. */
+export function lineStart(text: string, offset: number): number {
+  return offset === 0 ? 0 : text.lastIndexOf('\n', offset - 1) + 1
 }
 
-function countLines(text: string, end: number): number {
-  let count = 0
-  for (let i = text.indexOf('\n'); i >= 0 && i < end; i = text.indexOf('\n', i + 1)) count++
-  return count
+/** The start of the line; of a very long one a place near the offset. */
+function windowStart(text: string, offset: number): number {
+  const start = lineStart(text, offset)
+  return offset - start > LINE_CHARACTERS ? offset - LINE_CHARACTERS / 4 : start
+}
+
+function linesBefore(text: string, start: number): string[] {
+  const lines: string[] = []
+  let end = start
+  while (lines.length < CONTEXT_LINES && end > 0 && text[end - 1] === '\n') {
+    const begin = lineStart(text, end - 1)
+    lines.unshift(text.slice(begin, end - 1))
+    end = begin
+  }
+  return lines
+}
+
+function lineNumber(text: string, offset: number): number {
+  let number = 1
+  for (let i = text.indexOf('\n'); i >= 0 && i < offset; i = text.indexOf('\n', i + 1)) number++
+  return number
 }
 
 function windowLines(text: string, start: number): string[] {
   if (start >= text.length) return []
-  const lines = text.slice(start, start + WINDOW_CHARACTERS).toWellFormed().split('\n')
-  return lines.slice(0, WINDOW_LINES)
+  return text.slice(start, start + WINDOW_CHARACTERS).toWellFormed().split('\n', WINDOW_LINES)
 }
 
 /** Longest common subsequence of the two windows, as prefixed lines. */

@@ -35,7 +35,8 @@ const MAX_MESSAGE_BYTES = 2048
  * | OutputMismatch                                               | a compared cell differs, or only one notebook has it |
  * | Validated                                                    | none of these |
  *
- * A completed run with cells that did not run is ResultsUnavailable only where no failed cell explains it.
+ * A completed run with cells that did not run is ResultsUnavailable only where no failed cell explains it. The error
+ * policy Continue lets later cells run; a cell that fails under it fails the job all the same.
  */
 export function judgeRun(findings: Findings): Verdict {
   if (findings.input.running) return verdict(false, { reason: 'Running', message: describeProgress(findings) })
@@ -59,7 +60,7 @@ function findLostRun({ input, run }: Findings): Failure | undefined {
 }
 
 function findBrokenRun({ input, run, results }: Findings): Failure | undefined {
-  const { outcome, message, cell } = run.end!
+  const { outcome, message } = run.end!
   switch (outcome) {
     case 'KernelNotFound':
     case 'KernelStartFailed':
@@ -69,8 +70,6 @@ function findBrokenRun({ input, run, results }: Findings): Failure | undefined {
     case 'RunnerError':
       return { reason: 'RunnerUnavailable', message: `the runner failed: ${message}` }
     case 'DeadlineExceeded':
-      if (cell === undefined) return { reason: outcome, message: message || 'the deadline of the job passed' }
-      return { reason: outcome, message: `${nameCell(cell)} ${describeInterruption(run.end, input.spec)}${notRun(results)}` }
     case 'OutOfMemory':
     case 'KernelDied':
     case 'CellTimeout':
@@ -83,11 +82,13 @@ function findBrokenRun({ input, run, results }: Findings): Failure | undefined {
 type Interruption = Pick<Findings, 'input' | 'run' | 'results'>
 
 function findInterrupted({ input, run, results }: Interruption, reason: string): Failure {
-  const end = run.end!
+  const { message, ...end } = run.end!
   const cell = end.cell ?? results.find(({ outcome }) => outcome === 'TimedOut' || outcome === 'KernelDied')?.index
-  if (cell === undefined) return { reason, message: end.message || reason }
-  const detail = end.message === '' || reason === 'CellTimeout' ? '' : `: ${end.message}`
-  return { reason, message: `${nameCell(cell)} ${describeInterruption(end, input.spec)}${detail}${notRun(results)}` }
+  if (cell === undefined) return { reason, message: (message || reason) + notRun(results) }
+  // The runner knows how a kernel died; it names cells by their index.
+  const detailed = (reason === 'KernelDied' || reason === 'OutOfMemory') && message.includes(`cell ${cell}`)
+  const text = detailed ? message.replace(`cell ${cell}`, nameCell(cell)) : `${nameCell(cell)} ${describeInterruption(end.outcome, input.spec)}`
+  return { reason, message: text + notRun(results) }
 }
 
 /** A run that calls itself completed while one of its cells was cut short. */
