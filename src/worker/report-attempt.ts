@@ -13,6 +13,7 @@ const MEBIBYTE = 1024 * 1024
 const MAX_JOB_BYTES = 4 * MEBIBYTE
 const MAX_NOTEBOOK_BYTES = 64 * MEBIBYTE
 const MAX_RECORDS_BYTES = 64 * MEBIBYTE
+const REASON = /^[A-Z][A-Za-z]{1,63}$/
 const LFS_POINTER = 'version https://git-lfs.github.com/spec/v1'
 
 /**
@@ -66,7 +67,7 @@ function invalid(problem: string): Pick<ReportInput, 'goldenError'> {
 async function loadFailure(directory: string): Promise<Failure | undefined> {
   const value = await readJson(join(directory, 'failure.json'))
   const [reason, message] = value ? [getKey(value, 'reason'), getKey(value, 'message')] : []
-  return typeof reason === 'string' && typeof message === 'string' ? { reason, message } : undefined
+  return typeof reason === 'string' && REASON.test(reason) && typeof message === 'string' ? { reason, message } : undefined
 }
 
 async function readJson(path: string): Promise<JsonObject | undefined> {
