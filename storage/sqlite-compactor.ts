@@ -19,6 +19,7 @@ export function startCompactor({ clock, log, compactAfterMs, revision, compact, 
   const marks: { at: number; revision: number }[] = []
   let timer: Timer
   let stopped = false
+  let compacted = 0
   let tidy = false
 
   const mark = (): boolean => {
@@ -37,8 +38,12 @@ export function startCompactor({ clock, log, compactAfterMs, revision, compact, 
   const tick = async (): Promise<void> => {
     const idle = mark()
     const old = due()
-    if (old !== undefined) await compact(old)
-    if (!idle) tidy = false
+    if (old !== undefined && old > compacted) {
+      await compact(old)
+      compacted = old
+      // Its rows are removed from now on: the log is emptied next time.
+      tidy = false
+    } else if (!idle) tidy = false
     else if (!tidy) {
       await checkpoint()
       tidy = true

@@ -85,8 +85,18 @@ function lock(database: DatabaseSync, directory: string): void {
 function writeOwner(directory: string): void {
   const file = join(directory, OWNER)
   const draft = `${file}.new`
-  writeFileSync(draft, `${process.pid}\n`, { mode: 0o600 })
-  renameSync(draft, file)
+  try {
+    writeFileSync(draft, `${process.pid}\n`, { mode: 0o600 })
+    renameSync(draft, file)
+  } catch (err) {
+    // A full disk can still be read, and the lock does not need the file; but it must not name another process.
+    for (const stale of [draft, file]) rmSync(stale, { force: true })
+    if (!isNoSpace(err)) throw err
+  }
+}
+
+function isNoSpace(err: unknown): boolean {
+  return err instanceof Error && 'code' in err && (err.code === 'ENOSPC' || err.code === 'EDQUOT')
 }
 
 function readOwner(directory: string): number | undefined {

@@ -43,13 +43,14 @@ interface Pending {
 /** The script has this file's own extension: .ts by type stripping, .js once built. */
 const SCRIPT = new URL(`./sqlite-worker${extname(import.meta.filename)}`, import.meta.url)
 
-/** Starts the worker. Rejects with StoreLocked or DirectoryUnusable. */
+/** Starts the worker, with none of this process's flags: some are refused by a thread. Rejects with StoreLocked or DirectoryUnusable. */
 export async function openLink({ directory, firstRevision, onCrash, script = SCRIPT }: LinkOptions): Promise<Link> {
-  const worker = new Worker(script, { workerData: { directory, firstRevision } satisfies WorkerStart })
+  const worker = new Worker(script, { workerData: { directory, firstRevision } satisfies WorkerStart, execArgv: [] })
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
   const { promise, resolve, reject } = Promise.withResolvers<Hello>()
   worker.once('message', resolve)
   worker.once('error', reject)
+  void exited.then(() => reject(new Unavailable('the store has failed: its thread has ended')))
   const hello = await promise
   worker.off('error', reject)
   if ('failure' in hello) {

@@ -15,12 +15,14 @@ export interface Sweep {
 
 /** Prepares the statements; see Sweep. */
 export function prepareSweep(database: DatabaseSync): Sweep {
-  const next = database.prepare('SELECT seq, key, revision, previous, deleted FROM log WHERE seq > ? AND revision < ? ORDER BY seq LIMIT ?')
+  const next = database.prepare('SELECT seq, key, revision, previous, deleted FROM log WHERE seq > ? ORDER BY seq LIMIT ?')
   const remove = database.prepare('DELETE FROM log WHERE key = ? AND revision = ?')
 
   return {
     step(below) {
-      const rows = next.all(readMeta(database, 'swept'), below, STEP_ROWS) as unknown as SweptRow[]
+      const looked = next.all(readMeta(database, 'swept'), STEP_ROWS) as unknown as SweptRow[]
+      // Revisions rise with seq; asking SQLite for those below would read the whole rest of the log to find no more.
+      const rows = looked.filter((row) => row.revision < below)
       if (rows.length === 0) return false
       transaction(database, () => {
         for (const { key, revision, previous, deleted } of rows) {

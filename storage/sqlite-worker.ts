@@ -133,7 +133,6 @@ function serve(store: Store): void {
     }
   }
   const turn = (): void => {
-    stepping = false
     for (let received; (received = receiveMessageOnPort(port)); ) inbox.push(...(received.message as Call[]))
     const calls = inbox.splice(0)
     post(calls.filter((call) => !isWrite(call)).flatMap((call) => answerSafely(call) ?? []))
@@ -147,7 +146,10 @@ function serve(store: Store): void {
   const stepSoon = (): void => {
     if (stepping) return
     stepping = true
-    setImmediate(turn)
+    setImmediate(() => {
+      stepping = false
+      turn()
+    })
   }
   const finish = (call: Call): void => {
     directory.close()
