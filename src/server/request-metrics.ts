@@ -40,7 +40,7 @@ export function openRequestMetrics(options: { readonly clock: Clock; readonly de
       const info = parseRequest(req.method, req.url)
       // Only names of ours become labels: every further value of a label costs memory for ever.
       const known = info.isResourceRequest && served.has(`${info.group}/${info.version}/${info.resource}`)
-      const labels = known ? resourceLabels(info, req.method) : { ...NO_RESOURCE, verb: methodLabel(req.method) }
+      const labels = known ? resourceLabels(info, req.method) : { verb: methodLabel(req.method), ...NO_RESOURCE }
       const watching = known && info.verb === 'watch'
       const kind = { request_kind: READING.has(req.method) ? 'readOnly' : 'mutating' }
       const count = (by: number) => (watching ? longRunning.add(labels, by) : inFlight.add(kind, by))
