@@ -4,7 +4,14 @@
  * Each object is held once, as its stored bytes with the place where its resourceVersion goes; JSON in another version is made
  * once and kept under a byte budget shared by all caches. What the bytes mean is injected (Codec): this file knows no Kubernetes object.
  */
+import type { Clock } from '../src/base/clock.ts'
+import type { Log } from '../src/base/log.ts'
 import type { Backend } from './backend.ts'
+import { CachedPrefix } from './cached-prefix.ts'
+import type { ByteBudget } from './encoded-bytes.ts'
+
+export { TooOld, Undecodable } from './cache-entry.ts'
+export { ByteBudget } from './encoded-bytes.ts'
 
 /** JSON bytes of one object, complete except for its revision, whose decimal text goes in at `place` (a byte offset). */
 export interface ReadyBytes {
@@ -40,7 +47,7 @@ export interface Codec {
 
 /** Which entries a list or watch wants. Absent parts match everything. */
 export interface Filter {
-  /** Only keys that start with this (a namespace: "default/"). */
+  /** Only keys that start with this (a namespace: "default/"). Ends in an ASCII character. */
   readonly prefix?: string
   /** Only this key. */
   readonly key?: string
@@ -80,52 +87,69 @@ export interface WatchOptions extends Filter {
   /** Begin with an ADDED for every current entry, then a BOOKMARK with initialEventsEnd; the state is at least at this revision. */
   readonly initialEvents?: boolean
   readonly signal: AbortSignal
-  /** Items a slow reader may have waiting before it is cut off (the iteration ends). */
+  /** Items a slow reader may have waiting before it is cut off (the iteration ends); default: the cache's `watcherBuffer`. */
   readonly buffer?: number
-}
-
-/** The watch cannot go on: the revision is older than the cache and the store keep. */
-export class TooOld extends Error {
-  readonly requested: number
-  readonly oldest: number
-  constructor(requested: number, oldest: number) {
-    super(`too old resource version: ${requested} (${oldest})`)
-    this.name = 'TooOld'
-    this.requested = requested
-    this.oldest = oldest
-  }
-}
-
-/** A cached object that cannot be decoded; lists and reads that meet it fail, nothing is left out. */
-export class Undecodable extends Error {
-  readonly key: string
-  constructor(key: string, cause: unknown) {
-    super(`cannot decode ${key}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
-    this.name = 'Undecodable'
-    this.key = key
-  }
+  /** A BOOKMARK this often, after the initial events; absent: none. */
+  readonly bookmarkEveryMs?: number
+  /** When the reader means to leave, counted from the start: a last BOOKMARK comes two seconds before. Only with `bookmarkEveryMs`. */
+  readonly endsAfterMs?: number
 }
 
 export interface WatchCache extends AsyncDisposable {
-  /** True once the first state is complete. */
+  /** True when the state is complete and changes arrive; false while the store cannot be reached. Reads and watches then go on from what is there. */
   readonly ready: boolean
   /** Revision up to which the cache is complete. */
   readonly revision: number
   readonly size: number
-  /** Resolves when the cache is at least at `revision`; rejects with the signal's reason, or after `timeoutMs` with a TimeoutError DOMException. */
+  /** Number of watch iterations that have begun and not ended. */
+  readonly watchers: number
+  /** Resolves when the cache is at least at `revision`; rejects with the signal's reason, or after `timeoutMs` with a TimeoutError DOMException. Unavailable when the cache closes. */
   waitFor(revision: number, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<void>
-  /** The entry at the cache's present revision. */
+  /** The entry at the cache's present revision. Throws Undecodable, as `list` and `listAt` do. */
   get(key: string): CacheEntry | undefined
   /** The present state. Every returned page can be continued with `listAt` for some time. */
   list(options: ListOptions): Snapshot
-  /** The state at a revision: from a kept snapshot, else from the store. Rejects with Compacted or FutureRevision. */
+  /** The state at a revision: from a kept snapshot or the latest changes, else from the store. Rejects with Compacted or FutureRevision. */
   listAt(revision: number, options: ListOptions): Promise<Snapshot>
-  /** Items in order; ends when the signal aborts, the reader is too slow, or the cache closes. Throws TooOld before or instead of the first item. */
+  /**
+   * Items in order; ends when the signal aborts, the reader is too slow, the cache closes, or changes were lost while the store was away for longer than
+   * its history. Throws TooOld when history that is needed is compacted (before the first item, or while catching up), Undecodable for a change that it
+   * would have to show and cannot. Live watchers of one change get the same CacheEvent object, so that its bytes can be made once.
+   */
   watch(options: WatchOptions): AsyncIterable<WatchItem[]>
-  /** JSON of an entry in a version, made once and kept under the budget. */
+  /** JSON of an entry in a version, made once and kept under the budget. Throws Undecodable. */
   encode(entry: CacheEntry, version: string): ReadyBytes
-  /** Forgets every encoded form (the meaning of the bytes has changed). */
+  /** Ends every watch and wait, and gives back what the encoded forms took of the budget. */
   close(): Promise<void>
 }
 
-export type { Backend }
+/** What a cache is made from. */
+export interface WatchCacheOptions {
+  readonly backend: Backend
+  /** Of the store's keys, for example "data/notebookvalidationjobs.mlops.dev/". */
+  readonly prefix: string
+  readonly codec: Codec
+  /** For encoded forms; shared by all caches. */
+  readonly budget: ByteBudget
+  readonly clock: Clock
+  readonly log: Log
+  /** Changes kept in memory; default 10,000, and fewer when they hold more than 32 MiB of replaced values. */
+  readonly windowEvents?: number
+  /** Default of WatchOptions.buffer; 10,000 unless given (waiting items are shared between watchers). */
+  readonly watcherBuffer?: number
+}
+
+/**
+ * Opens the cache of a prefix; resolves when its first state is complete, however long the store takes. It follows the store's watch and comes back
+ * with growing pauses when that breaks. Rejects with the signal's reason when that aborts before.
+ */
+export async function openWatchCache(options: WatchCacheOptions, signal?: AbortSignal): Promise<WatchCache> {
+  const cache = new CachedPrefix(options)
+  try {
+    await cache.waitFor(1, signal === undefined ? {} : { signal })
+  } catch (err) {
+    await cache.close()
+    throw err
+  }
+  return cache
+}
