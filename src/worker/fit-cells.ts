@@ -6,26 +6,27 @@ import { jsonBytes } from './truncate.ts'
 export const MAX_CELLS = 2000
 
 /**
- * The cells that fit into `maxBytes` of JSON and into 2000 items, in their order. Where all do not fit, first the cells
- * that passed give up their outputs and differences; where that is not enough, cells are left out, those that passed
- * first. With nothing left the summary stands alone.
+ * The cells that fit into `maxBytes` of JSON and into 2000 items, in their order. Where all do not fit, failures come
+ * first: each of them without details, then their details as far as there is room, then the cells that passed, without
+ * details. With nothing left the summary stands alone.
  */
 export function fitCells(cells: readonly CellReport[], maxBytes: number): { readonly cells: CellReport[]; readonly truncated: boolean } {
   if (cells.length <= MAX_CELLS && jsonBytes(cells) <= maxBytes) return { cells: [...cells], truncated: false }
-  const slim = cells.map((cell) => (isPassed(cell) ? withoutDetails(cell) : cell))
-  // Two for the brackets, one for the comma of each.
-  let left = maxBytes - 2
-  const chosen = new Set<number>()
-  for (const passed of [false, true]) {
-    for (const [position, cell] of slim.entries()) {
-      if (isPassed(cell) !== passed || chosen.size >= MAX_CELLS) continue
-      const size = jsonBytes(cell) + 1
-      if (size > left) continue
-      left -= size
-      chosen.add(position)
-    }
+  const chosen = new Map<number, CellReport>()
+  // Two for the brackets, one for the comma of each but one.
+  let left = maxBytes - 1
+  const choose = (position: number, cell: CellReport): void => {
+    const before = chosen.get(position)
+    const cost = jsonBytes(cell) - (before ? jsonBytes(before) : -1)
+    if (cost > left || (!before && chosen.size >= MAX_CELLS)) return
+    left -= cost
+    chosen.set(position, cell)
   }
-  return { cells: slim.filter((_, position) => chosen.has(position)), truncated: true }
+  const failures = [...cells.entries()].filter(([, cell]) => !isPassed(cell))
+  for (const [position, cell] of failures) choose(position, withoutDetails(cell))
+  for (const [position, cell] of failures) if (chosen.has(position)) choose(position, cell)
+  for (const [position, cell] of cells.entries()) if (isPassed(cell)) choose(position, withoutDetails(cell))
+  return { cells: [...chosen].sort(([a], [b]) => a - b).map(([, cell]) => cell), truncated: true }
 }
 
 /** Nothing is wrong with the cell and its comparison: Success in v1alpha1. */
@@ -34,8 +35,13 @@ export function isPassed(cell: CellReport): boolean {
   return (cell.outcome === 'Succeeded' || cell.outcome === 'Skipped') && (compared === 'Matched' || compared === 'Ignored')
 }
 
-function withoutDetails(cell: CellReport): CellReport {
-  const slim = cell.comparison ? { ...cell, comparison: { outcome: cell.comparison.outcome } } : { ...cell }
-  delete slim.output
-  return slim
+function withoutDetails({ index, id, type, outcome, error, comparison }: CellReport): CellReport {
+  return {
+    index,
+    ...(id === undefined ? {} : { id }),
+    type,
+    outcome,
+    ...(error ? { error: { message: error.message } } : {}),
+    ...(comparison ? { comparison: { outcome: comparison.outcome } } : {}),
+  }
 }

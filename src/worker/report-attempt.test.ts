@@ -4,7 +4,6 @@ import { mkdtemp, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
-import { runReport } from '../commands/report.ts'
 import { reportAttempt } from './report-attempt.ts'
 import { goldenNotebook, recordsOf, result } from './report.fixture.ts'
 import type { Report } from './report-types.ts'
@@ -65,14 +64,16 @@ test('who ran the attempt may know why it was cut short', async () => {
   assert.deepEqual(cells.map((cell) => cell.outcome), ['Succeeded', 'NotRun'])
 })
 
-test('the command ends with 0 when the report is written, else with one line', async (context) => {
-  assert.equal(await runReport(directory), 0)
-  const lines: string[] = []
-  context.mock.method(process.stderr, 'write', (line: string) => lines.push(line))
+test('an attempt without a readable job is refused, and no report is left', async () => {
   await write('job.json', '{')
-  assert.equal(await runReport(directory), 1)
+  await assert.rejects(reportAttempt(directory), /job\.json is not JSON/)
   await rm(join(directory, 'job.json'))
-  assert.equal(await runReport(directory), 1)
-  context.mock.restoreAll()
-  assert.deepEqual(lines, [`report: ${directory}/job.json is not JSON\n`, `report: ${directory}/job.json holds no spec\n`])
+  await assert.rejects(reportAttempt(directory), /job\.json holds no spec/)
+  assert.deepEqual(await readdir(directory), ['records.ndjson'])
+})
+
+test('a reason that is none is not taken from a file', async () => {
+  await write('records.ndjson', '')
+  await write('failure.json', { reason: 'not a reason\n', message: 'x' })
+  assert.equal((await report()).verdict.reason, 'ResultsUnavailable')
 })

@@ -99,7 +99,7 @@ export type Report = {
   verdict: Verdict
   summary: Summary
   cells: CellReport[]
-  /** Cells, outputs of passing cells or differences were left out to keep the status small. */
+  /** Cells, details of cells or differences were left out to keep the status small. */
   truncated: boolean
   runtime: { kernelName: string; language: string; nbformat: string }
 }

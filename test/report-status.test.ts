@@ -2,16 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Ajv } from 'ajv'
 import fc from 'fast-check'
-import type { Json, JsonObject } from '../api/object.ts'
-import { schema } from '../resources/notebookvalidationjobs/v1.ts'
-import { fitCells, isPassed, MAX_CELLS } from './fit-cells.ts'
-import type { CellOutcome } from './records.ts'
-import { readRecords } from './read-records.ts'
-import { buildReport, MAX_CELLS_BYTES } from './report.ts'
-import { display, goldenNotebook, raised, recordsOf, result, stream } from './report.fixture.ts'
-import type { TestCell } from './report.fixture.ts'
-import type { CellReport, Report, ReportSpec } from './report-types.ts'
-import { jsonBytes } from './truncate.ts'
+import type { Json, JsonObject } from '../src/api/object.ts'
+import { validateSchema } from '../src/api/validate.ts'
+import { schema } from '../src/resources/notebookvalidationjobs/v1.ts'
+import { fitCells, isPassed, MAX_CELLS } from '../src/worker/fit-cells.ts'
+import type { CellOutcome } from '../src/worker/records.ts'
+import { readRecords } from '../src/worker/read-records.ts'
+import { buildReport, MAX_CELLS_BYTES } from '../src/worker/report.ts'
+import { display, goldenNotebook, raised, recordsOf, result, stream } from '../src/worker/report.fixture.ts'
+import type { TestCell } from '../src/worker/report.fixture.ts'
+import type { CellReport, Report, ReportSpec } from '../src/worker/report-types.ts'
+import { jsonBytes } from '../src/worker/truncate.ts'
 
 const isStatus = new Ajv({ strict: false, allErrors: true })
   .addFormat('int32', { type: 'number', validate: (value) => Number.isInteger(value) && Math.abs(value) < 2 ** 31 })
@@ -21,6 +22,7 @@ const isStatus = new Ajv({ strict: false, allErrors: true })
 
 function assertStatus({ verdict, summary, cells, truncated, runtime }: Report): void {
   const status = { reason: verdict.reason, message: verdict.message, summary, cells, truncated, runtime }
+  assert.deepEqual(validateSchema(status, schema.properties.status, { status: true }), [])
   assert.ok(isStatus(status), JSON.stringify(isStatus.errors))
   assert.ok(jsonBytes(status) <= 256 * 1024)
   assert.ok(JSON.stringify(status).isWellFormed())
@@ -117,9 +119,12 @@ test('cells fit whatever their number and size; what failed stays longest, in or
       const fitted = fitCells(cells, size)
       assert.ok(jsonBytes(fitted.cells) <= size)
       assert.equal(fitted.truncated, jsonBytes(cells) > size)
-      const passed = fitted.cells.filter(isPassed).length
-      const failures = cells.filter((failed) => !isPassed(failed))
-      if (passed > 0 && failures.every((failed) => jsonBytes(failed) < 100)) assert.equal(fitted.cells.length - passed, failures.length)
+      const bare = cells.filter((failed) => !isPassed(failed)).map(({ index, type, outcome }) => ({ index, type, outcome }))
+      if (jsonBytes(bare) <= size) assert.equal(fitted.cells.filter((failed) => !isPassed(failed)).length, bare.length)
+      const order = fitted.cells.map(({ index, outcome }) => `${index} ${outcome}`)
+      const all = cells.map(({ index, outcome }) => `${index} ${outcome}`)
+      let place = -1
+      for (const item of order) assert.ok((place = all.indexOf(item, place + 1)) >= 0)
     }),
   )
 })
