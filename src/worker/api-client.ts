@@ -1,0 +1,130 @@
+/** The JobClient over HTTPS with the server and the identity of a kubeconfig. */
+import http from 'node:http'
+import https from 'node:https'
+import { createInterface } from 'node:readline'
+import { text } from 'node:stream/consumers'
+import { KubeConfig } from '@kubernetes/client-node'
+import { isObject, type JsonObject } from '../api/object.ts'
+import { API_VERSION, type Job, RESOURCE } from './job.ts'
+import { ApiError, isApiError, type JobClient, type WatchEvent } from './job-client.ts'
+
+/** A request to the API: JSON in and out. */
+type Request = { method: string; path: string; body?: JsonObject; contentType?: string; signal?: AbortSignal | undefined; idleMs?: number }
+
+const PAGE = 500
+const REQUEST_IDLE_MS = 60_000
+const WATCH_SECONDS = 300
+const MERGE_PATCH = 'application/merge-patch+json'
+const COLLECTION = `/apis/${API_VERSION}/${RESOURCE}`
+
+const jobPath = (namespace: string, name: string): string => `/apis/${API_VERSION}/namespaces/${encodeURIComponent(namespace)}/${RESOURCE}/${encodeURIComponent(name)}`
+const corePath = (namespace: string, resource: string, name?: string): string =>
+  `/api/v1/namespaces/${encodeURIComponent(namespace)}/${resource}${name === undefined ? '' : `/${encodeURIComponent(name)}`}`
+
+/** Reads a kubeconfig file. Throws when it has no cluster in its current context. */
+export function openApiClient(kubeconfig: string): JobClient {
+  const config = new KubeConfig()
+  config.loadFromFile(kubeconfig)
+  const server = config.getCurrentCluster()?.server
+  if (!server) throw new Error(`the kubeconfig ${kubeconfig} has no cluster in its current context`)
+  const transport = openTransport(config, new URL(server))
+  return {
+    list: (signal) => listAll(transport, signal),
+    watch: (resourceVersion, signal) => watch(transport, resourceVersion, signal),
+    patchStatus: async (namespace, name, patch) => {
+      return (await transport.json({ method: 'PATCH', path: `${jobPath(namespace, name)}/status`, body: patch, contentType: MERGE_PATCH })) as unknown as Job
+    },
+    delete: async (namespace, name, preconditions) => {
+      const body = { kind: 'DeleteOptions', apiVersion: 'v1', propagationPolicy: 'Background', preconditions }
+      await transport.json({ method: 'DELETE', path: jobPath(namespace, name), body })
+    },
+    readSecret: (namespace, name) => readSecret(transport, namespace, name),
+    createEvent: async (namespace, event) => void (await transport.json({ method: 'POST', path: corePath(namespace, 'events'), body: event })),
+    patchEvent: async (namespace, name, patch) => {
+      await transport.json({ method: 'PATCH', path: corePath(namespace, 'events', name), body: patch, contentType: MERGE_PATCH })
+    },
+  }
+}
+
+type Transport = { send(request: Request): Promise<http.IncomingMessage>; json(request: Request): Promise<JsonObject> }
+
+function openTransport(config: KubeConfig, server: URL): Transport {
+  const secure = server.protocol === 'https:'
+  const agent = secure ? new https.Agent({ keepAlive: true }) : new http.Agent({ keepAlive: true })
+  const send = async (request: Request): Promise<http.IncomingMessage> => {
+    const identity: https.RequestOptions = {}
+    if (secure) await config.applyToHTTPSOptions(identity)
+    const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body))
+    const headers = {
+      ...identity.headers,
+      accept: 'application/json',
+      'user-agent': 'mlops-worker',
+      ...(body ? { 'content-type': request.contentType ?? 'application/json', 'content-length': body.length } : {}),
+    }
+    const path = `${server.pathname.replace(/\/$/, '')}${request.path}`
+    const options = { ...identity, protocol: server.protocol, host: unbracket(server.hostname), port: server.port, path, method: request.method, headers, agent, ...(request.signal ? { signal: request.signal } : {}) }
+    return await new Promise((resolve, reject) => {
+      const outgoing = (secure ? https : http).request(options, resolve)
+      outgoing.setTimeout(request.idleMs ?? REQUEST_IDLE_MS, () => outgoing.destroy(new Error(`no answer to ${request.method} ${request.path}`)))
+      outgoing.on('error', reject)
+      outgoing.end(body)
+    })
+  }
+  return { send, json: async (request) => await readAnswer(await send(request)) }
+}
+
+const unbracket = (hostname: string): string => hostname.replace(/^\[|\]$/g, '')
+
+async function readAnswer(response: http.IncomingMessage): Promise<JsonObject> {
+  const body = await text(response)
+  const code = response.statusCode ?? 0
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    value = undefined
+  }
+  if (code >= 200 && code < 300 && isObject(value)) return value
+  const { reason, message } = isObject(value) ? value : {}
+  throw new ApiError(code, typeof reason === 'string' ? reason : '', typeof message === 'string' ? message : `HTTP status ${code}`)
+}
+
+async function listAll(transport: Transport, signal: AbortSignal | undefined): Promise<{ items: Job[]; resourceVersion: string }> {
+  const items: Job[] = []
+  let proceed = ''
+  for (;;) {
+    const query = new URLSearchParams({ limit: String(PAGE), ...(proceed === '' ? {} : { continue: proceed }) })
+    const page = await transport.json({ method: 'GET', path: `${COLLECTION}?${query}`, signal })
+    const metadata = isObject(page.metadata) ? page.metadata : {}
+    // the items of a list carry neither apiVersion nor kind in some servers; nothing here needs them
+    items.push(...((page.items ?? []) as unknown as Job[]))
+    if (typeof metadata.continue !== 'string' || metadata.continue === '') return { items, resourceVersion: String(metadata.resourceVersion ?? '') }
+    proceed = metadata.continue
+  }
+}
+
+async function* watch(transport: Transport, resourceVersion: string, signal: AbortSignal): AsyncGenerator<WatchEvent> {
+  const query = new URLSearchParams({ watch: 'true', allowWatchBookmarks: 'true', resourceVersion, timeoutSeconds: String(WATCH_SECONDS) })
+  const response = await transport.send({ method: 'GET', path: `${COLLECTION}?${query}`, signal, idleMs: (WATCH_SECONDS + 30) * 1000 })
+  if (response.statusCode !== 200) return void (await readAnswer(response))
+  try {
+    for await (const line of createInterface({ input: response, crlfDelay: Infinity })) {
+      const event = JSON.parse(line) as { type: string; object: JsonObject }
+      if (event.type === 'ERROR') throw new ApiError(Number(event.object.code ?? 0), String(event.object.reason ?? ''), String(event.object.message ?? ''))
+      yield event as unknown as WatchEvent
+    }
+  } finally {
+    response.destroy()
+  }
+}
+
+async function readSecret(transport: Transport, namespace: string, name: string): Promise<Record<string, string> | undefined> {
+  try {
+    const secret = await transport.json({ method: 'GET', path: corePath(namespace, 'secrets', name) })
+    const entries = Object.entries(isObject(secret.data) ? secret.data : {})
+    return Object.fromEntries(entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'))
+  } catch (error) {
+    if (isApiError(error, 404)) return undefined
+    throw error
+  }
+}

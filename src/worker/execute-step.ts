@@ -1,0 +1,120 @@
+/** The execute step: starts the Python runner and passes its records on as they are written. */
+import { open, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Clock } from '../base/clock.ts'
+import { type JobSpec, referenceOf } from './job.ts'
+import { type Environment, type Exit, readStartTime, startProcess } from './process-group.ts'
+import { readRecords } from './read-records.ts'
+import type { RunnerRecord } from './records.ts'
+import type { Failure } from './report-types.ts'
+
+export interface ExecuteStepOptions {
+  /** The attempt's directory. */
+  readonly directory: string
+  readonly python: string
+  readonly spec: JobSpec
+  /** The checkout, and the notebook inside of it. */
+  readonly checkout: string
+  readonly notebook: string
+  /** Milliseconds until the runner ends by itself. */
+  readonly deadlineMs: number
+  readonly environment: Environment
+  readonly onRecord: (record: RunnerRecord, bytes: number) => void
+  readonly clock: Clock
+  readonly signal: AbortSignal
+}
+
+/** In the attempt's directory: who runs the notebook, for a later worker that finds this one dead. */
+export const PROCESS_FILE = 'process.json'
+
+const RUNNER = fileURLToPath(new URL('./runner/runner.py', import.meta.url))
+const POLL_MS = 200
+/** More than the runner ever writes: what is beyond was written by somebody else. */
+const MAX_RECORDS_BYTES = 256 * 1024 ** 2
+/** The runner ends by itself; this is for one that hangs. */
+const LATE_MS = 30_000
+
+/** Runs the notebook. Returns why there is no end record, as far as that is known from outside. */
+export async function execute(options: ExecuteStepOptions): Promise<Failure | undefined> {
+  const { directory, spec, clock, signal } = options
+  await writeFile(join(directory, 'runner.json'), JSON.stringify(settings(options)))
+  const records = join(directory, 'records.ndjson')
+  await writeFile(records, '')
+  const child = startProcess({
+    command: options.python,
+    args: ['-I', '-B', RUNNER, directory],
+    directory: dirname(options.notebook),
+    environment: options.environment,
+    timeoutMs: options.deadlineMs + LATE_MS,
+    clock,
+    signal,
+  })
+  if (child.pid !== undefined) await writeFile(join(directory, PROCESS_FILE), JSON.stringify({ pid: child.pid, startTime: await readStartTime(child.pid) }))
+  const tail = { ended: false }
+  const reading = follow(records, options.onRecord, tail, clock)
+  const exit = await child.exited
+  tail.ended = true
+  const end = await reading
+  signal.throwIfAborted()
+  return end ? undefined : lostRun(exit, spec)
+}
+
+function settings({ spec, checkout, notebook, deadlineMs }: ExecuteStepOptions): Record<string, unknown> {
+  const { kernelName, cellTimeoutSeconds, startupTimeoutSeconds, errorPolicy, allowedErrorNames, workingDirectory } = spec.execution ?? {}
+  return {
+    notebook,
+    workingDirectory: workingDirectory === 'RepositoryRoot' ? checkout : dirname(notebook),
+    kernelName: kernelName ?? '',
+    cellTimeoutSeconds: cellTimeoutSeconds ?? 0,
+    startupTimeoutSeconds: startupTimeoutSeconds ?? 60,
+    deadlineSeconds: deadlineMs / 1000,
+    errorPolicy: errorPolicy ?? 'FailFast',
+    allowedErrorNames: allowedErrorNames ?? [],
+    storedOutputs: referenceOf(spec) === 'StoredOutputs',
+  }
+}
+
+function lostRun(exit: Exit, spec: JobSpec): Failure {
+  if (exit.timedOut) return { reason: 'DeadlineExceeded', message: `the job did not end within ${spec.activeDeadlineSeconds ?? 3600} s` }
+  if (exit.error) return { reason: 'RunnerUnavailable', message: `the runner could not be started: ${exit.error.message}` }
+  const how = exit.signal === null ? `exit status ${exit.code}` : `killed by ${exit.signal}${exit.signal === 'SIGKILL' ? ', which is often a lack of memory' : ''}`
+  const last = exit.stderr.trim().split('\n').at(-1) ?? ''
+  return { reason: 'RunnerUnavailable', message: `the runner ended without a result (${how})${last === '' ? '' : `: ${last.slice(0, 300)}`}` }
+}
+
+/** Passes whole lines of a growing file on, until it has ended and was read to its end. True when an end record was among them. */
+async function follow(path: string, onRecord: (record: RunnerRecord, bytes: number) => void, tail: { ended: boolean }, clock: Clock): Promise<boolean> {
+  const file = await open(path)
+  let rest: Buffer = Buffer.alloc(0)
+  let position = 0
+  let end = false
+  try {
+    for (;;) {
+      const last = tail.ended
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(1024 * 1024), 0, 1024 * 1024, position)
+      position += bytesRead
+      if (bytesRead > 0 && position <= MAX_RECORDS_BYTES) {
+        const lines = splitLines(Buffer.concat([rest, buffer.subarray(0, bytesRead)]))
+        rest = lines.rest
+        for (const line of lines.whole) {
+          const [record] = readRecords(line).records
+          if (!record) continue
+          end ||= record.type === 'end'
+          onRecord(record, line.length)
+        }
+      } else if (last || position > MAX_RECORDS_BYTES) {
+        return end
+      } else {
+        await clock.sleep(POLL_MS)
+      }
+    }
+  } finally {
+    await file.close()
+  }
+}
+
+function splitLines(bytes: Buffer): { whole: string[]; rest: Buffer } {
+  const cut = bytes.lastIndexOf(0x0a) + 1
+  return { whole: cut === 0 ? [] : bytes.toString('utf8', 0, cut - 1).split('\n'), rest: bytes.subarray(cut) }
+}

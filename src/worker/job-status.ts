@@ -1,0 +1,51 @@
+/** The status of a job in each of its states. Pure: the old status and what is known give the new one. */
+import type { AttemptState } from './attempt.ts'
+import { buildReport } from './report.ts'
+import { findConditions, type Outcome, setConditions } from './conditions.ts'
+import { formatTime, type Job, type JobStatus } from './job.ts'
+import type { Report } from './report-types.ts'
+
+/** What is said about a job, beside what its attempt tells. */
+export type StatusChange = {
+  readonly outcome: Outcome
+  readonly phase: 'Pending' | 'Running' | 'Succeeded' | 'Failed'
+  readonly attempts: number
+  /** When the first attempt began, in milliseconds since the epoch. */
+  readonly startedAt?: number | undefined
+  /** When the job ended. */
+  readonly completedAt?: number
+  readonly attempt?: AttemptState | undefined
+  readonly report?: Report | undefined
+}
+
+/** Outputs beyond this size are left out of what is shown while the job runs: reading them again and again is not free. */
+const MAX_LIVE_BYTES = 1024 ** 2
+
+/** The whole new status. */
+export function makeStatus(job: Job, change: StatusChange, now: number): JobStatus {
+  const { outcome, attempt, report, startedAt, completedAt } = change
+  const source = attempt?.source
+  const runtime = report?.runtime ?? attempt?.runtime
+  return {
+    observedGeneration: job.metadata.generation ?? 0,
+    conditions: setConditions(job.status?.conditions ?? [], findConditions(job, outcome, attempt, report), now, job.metadata.generation ?? 0),
+    phase: change.phase,
+    reason: outcome.reason,
+    message: outcome.message,
+    attempts: change.attempts,
+    ...(startedAt === undefined ? {} : { startTime: formatTime(startedAt) }),
+    ...(completedAt === undefined ? {} : { completionTime: formatTime(completedAt) }),
+    ...(source ? { source: { commit: source.commit } } : {}),
+    ...(source?.goldenCommit === undefined ? {} : { goldenSource: { commit: source.goldenCommit } }),
+    ...(runtime && runtime.nbformat !== '' ? { runtime } : {}),
+    ...(report ? { summary: report.summary, cells: report.cells } : {}),
+    ...(report?.truncated ? { truncated: true } : {}),
+  }
+}
+
+/** What is shown of the cells while the notebook runs; undefined before it was read. */
+export function liveReport(job: Job, attempt: AttemptState): Report | undefined {
+  if (!attempt.records.some(({ type }) => type === 'notebook')) return undefined
+  const spec = attempt.recordBytes > MAX_LIVE_BYTES ? { ...job.spec, results: { outputPolicy: 'None' as const } } : job.spec
+  return buildReport({ spec, records: attempt.records, running: true })
+}

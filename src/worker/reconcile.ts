@@ -1,0 +1,181 @@
+/**
+ * What to do next with a job: a pure function of the job and of what is observed. Every call says it anew; nothing is
+ * remembered but what the status and the observations hold.
+ */
+import type { AttemptFailure } from './attempt-failure.ts'
+import type { AttemptState } from './attempt.ts'
+import { isFinished, type Job, type JobStatus, parseTime } from './job.ts'
+import { liveReport, makeStatus, type StatusChange } from './job-status.ts'
+import { findUnsupported } from './unsupported.ts'
+
+/** What is seen beside the job itself. */
+export type Observed = {
+  /** Milliseconds since the epoch. */
+  readonly now: number
+  /** The attempt that this worker has started and not yet forgotten. */
+  readonly attempt?: AttemptState
+  /** When the next attempt may start, after a failure that is tried again. */
+  readonly retryAt?: number
+  /** Whether one more attempt may run beside the others. */
+  readonly slotFree: boolean
+  /** The worker is about to stop. */
+  readonly stopping?: boolean
+}
+
+/** What to do, in order; after one that fails the rest is left and the job is looked at again. */
+export type Action =
+  | { readonly type: 'UpdateStatus'; readonly status: JobStatus }
+  | { readonly type: 'StartAttempt'; readonly number: number; readonly startedAt?: number }
+  /** Ends the attempt if it lives, and forgets it. */
+  | { readonly type: 'ForgetAttempt' }
+  | { readonly type: 'ScheduleRetry'; readonly at: number }
+  | { readonly type: 'DeleteJob' }
+  /** Look again at this time. */
+  | { readonly type: 'Requeue'; readonly at: number }
+
+const RETRY_BASE_MS = 10_000
+const RETRY_MAX_MS = 300_000
+
+/** How long to wait after the failure of an attempt, counted from 1. */
+export function retryDelay(attempt: number): number {
+  return Math.min(RETRY_BASE_MS * 2 ** (attempt - 1), RETRY_MAX_MS)
+}
+
+/** The actions for a job. */
+export function reconcile(job: Job, observed: Observed): Action[] {
+  if (job.metadata.deletionTimestamp !== undefined) return forget(observed)
+  if (isFinished(job)) return [...forget(observed), ...expire(job, observed.now)]
+  const unsupported = findUnsupported(job.spec)
+  if (unsupported.length > 0) {
+    const verb = unsupported.length === 1 ? 'is' : 'are'
+    return finish(job, observed, { reason: 'NotSupported', message: `${unsupported.join(', ')} ${verb} not supported by this worker yet`, class: 'Final' })
+  }
+  if (job.spec.suspend) return suspend(job, observed)
+  if (observed.stopping) return putBack(job, observed)
+  const deadline = deadlineOf(job, observed)
+  if (deadline !== undefined && observed.now >= deadline) {
+    return finish(job, observed, { reason: 'DeadlineExceeded', message: `the job did not end within ${job.spec.activeDeadlineSeconds ?? 3600} s`, class: 'Final' })
+  }
+  const actions = observed.attempt ? followAttempt(job, observed, observed.attempt) : nextAttempt(job, observed)
+  const ends = actions.some((action) => action.type === 'UpdateStatus' && action.status.completionTime !== undefined)
+  return deadline === undefined || ends ? actions : [...actions, { type: 'Requeue', at: deadline }]
+}
+
+/** Puts a job that runs back: its worker stops before it has ended. The attempt does not count. */
+function putBack(job: Job, observed: Observed): Action[] {
+  if (!observed.attempt) return []
+  const outcome = { status: 'Unknown', reason: 'Pending', message: 'the worker was stopped; the job runs when it is back' } as const
+  const attempts = observed.attempt.number - 1
+  return [{ type: 'ForgetAttempt' }, update(job, observed, { outcome, phase: 'Pending', attempts, startedAt: startOf(job, observed) })]
+}
+
+const forget = (observed: Observed): Action[] => (observed.attempt ? [{ type: 'ForgetAttempt' }] : [])
+
+function expire(job: Job, now: number): Action[] {
+  const ttl = job.spec.ttlSecondsAfterFinished
+  const completed = parseTime(job.status?.completionTime)
+  if (ttl === undefined || completed === undefined) return []
+  const due = completed + ttl * 1000
+  return now >= due ? [{ type: 'DeleteJob' }] : [{ type: 'Requeue', at: due }]
+}
+
+function suspend(job: Job, observed: Observed): Action[] {
+  // as with batch/v1 Jobs the deadline starts anew after a suspension; what was interrupted does not count as an attempt
+  const attempts = observed.attempt ? observed.attempt.number - 1 : attemptsOf(job)
+  const outcome = { status: 'Unknown', reason: 'Suspended', message: 'the job is suspended' } as const
+  if (!observed.attempt && job.status?.reason === 'Suspended') return keepUpToDate(job, observed, { outcome, phase: 'Pending', attempts })
+  return [...forget(observed), update(job, observed, { outcome, phase: 'Pending', attempts })]
+}
+
+function keepUpToDate(job: Job, observed: Observed, change: StatusChange): Action[] {
+  return job.status?.observedGeneration === job.metadata.generation && job.status?.message === change.outcome.message ? [] : [update(job, observed, change)]
+}
+
+/** No attempt is known here: one may have been lost with an earlier worker, one may be due. */
+function nextAttempt(job: Job, observed: Observed): Action[] {
+  const attempts = attemptsOf(job)
+  const startedAt = parseTime(job.status?.startTime)
+  const limit = job.spec.backoffLimit ?? 2
+  const lost = ['Cloning', 'Running', 'Comparing'].includes(job.status?.reason ?? '')
+  if (lost && attempts > limit) {
+    return finish(job, observed, { reason: 'RunnerUnavailable', message: `the worker was lost while it ran attempt ${attempts}, the last one that backoffLimit allows`, class: 'Final' })
+  }
+  if (observed.retryAt !== undefined && observed.now < observed.retryAt) return [{ type: 'Requeue', at: observed.retryAt }]
+  if (!observed.slotFree) {
+    const outcome = { status: 'Unknown', reason: 'Pending', message: 'waiting until other jobs of this worker have ended' } as const
+    return keepUpToDate(job, observed, { outcome, phase: 'Pending', attempts, startedAt })
+  }
+  const number = attempts + 1
+  const message = lost ? `attempt ${number} is starting: the worker was lost during attempt ${attempts}` : `attempt ${number} is starting`
+  const outcome = { status: 'Unknown', reason: 'Pending', message } as const
+  // the status first: an attempt that is not counted could be started for ever
+  return [update(job, observed, { outcome, phase: 'Pending', attempts: number, startedAt }), { type: 'StartAttempt', number, ...(startedAt === undefined ? {} : { startedAt }) }]
+}
+
+function followAttempt(job: Job, observed: Observed, attempt: AttemptState): Action[] {
+  if (attempt.failure) return endAttempt(job, observed, attempt.failure)
+  if (attempt.report) {
+    const { succeeded, reason, message } = attempt.report.verdict
+    return succeeded ? finish(job, observed) : endAttempt(job, observed, { reason, message, class: isInfrastructure(reason, attempt.number) ? 'Infrastructure' : 'Result' })
+  }
+  const startedAt = startOf(job, observed)
+  if (attempt.step === 'Preparing') {
+    const outcome = { status: 'Unknown', reason: 'Pending', message: attempt.preparing ?? `attempt ${attempt.number} is starting` } as const
+    return [update(job, observed, { outcome, phase: 'Pending', attempts: attempt.number, startedAt, attempt })]
+  }
+  const report = liveReport(job, attempt)
+  const outcome = { status: 'Unknown', ...describeStep(attempt, report?.verdict.message) } as const
+  return [update(job, observed, { outcome, phase: 'Running', attempts: attempt.number, startedAt, attempt, report })]
+}
+
+function describeStep(attempt: AttemptState, progress: string | undefined): { reason: string; message: string } {
+  if (attempt.step === 'Cloning') return { reason: 'Cloning', message: 'the repository is being cloned' }
+  if (attempt.step === 'Comparing') return { reason: 'Comparing', message: 'the results are being compared' }
+  return { reason: 'Running', message: progress ?? 'the kernel is being started' }
+}
+
+/** Reasons of a report that say something of the machine and not of the notebook. A kernel gets a second chance only. */
+function isInfrastructure(reason: string, attempt: number): boolean {
+  return reason === 'RunnerUnavailable' || (reason === 'KernelStartFailed' && attempt === 1)
+}
+
+function endAttempt(job: Job, observed: Observed, failure: AttemptFailure): Action[] {
+  const number = observed.attempt!.number
+  if (failure.class !== 'Infrastructure' || number > (job.spec.backoffLimit ?? 2)) return finish(job, observed, failure)
+  const delay = retryDelay(number)
+  const message = `attempt ${number} failed (${failure.reason}: ${failure.message}); the next one starts in ${delay / 1000} s`
+  const outcome = { status: 'Unknown', reason: 'Retrying', message } as const
+  const at = observed.now + delay
+  const change = { outcome, phase: 'Pending', attempts: number, startedAt: startOf(job, observed), attempt: observed.attempt } as const
+  return [update(job, observed, change), { type: 'ForgetAttempt' }, { type: 'ScheduleRetry', at }, { type: 'Requeue', at }]
+}
+
+/** The end of the job: without a failure it has succeeded. */
+function finish(job: Job, observed: Observed, failure?: AttemptFailure): Action[] {
+  const { attempt, now } = observed
+  const report = attempt?.report ?? (attempt && liveReport(job, attempt))
+  const outcome = failure
+    ? ({ status: 'False', reason: failure.reason, message: failure.message } as const)
+    : ({ status: 'True', reason: 'Validated', message: report?.verdict.message ?? '' } as const)
+  const change: StatusChange = {
+    outcome,
+    phase: failure ? 'Failed' : 'Succeeded',
+    attempts: attempt?.number ?? attemptsOf(job),
+    startedAt: startOf(job, observed),
+    completedAt: now,
+    attempt,
+    report,
+  }
+  return [update(job, observed, change), ...forget(observed)]
+}
+
+const update = (job: Job, observed: Observed, change: StatusChange): Action => ({ type: 'UpdateStatus', status: makeStatus(job, change, observed.now) })
+
+const attemptsOf = (job: Job): number => job.status?.attempts ?? 0
+
+const startOf = (job: Job, observed: Observed): number | undefined => parseTime(job.status?.startTime) ?? observed.attempt?.startedAt
+
+function deadlineOf(job: Job, observed: Observed): number | undefined {
+  const start = startOf(job, observed)
+  return start === undefined ? undefined : start + (job.spec.activeDeadlineSeconds ?? 3600) * 1000
+}
