@@ -55,10 +55,9 @@ function repairPod(pod: JsonObject | undefined): void {
   if (pod === undefined) return
   const volumes = (pod.volumes ?? []) as JsonObject[]
   for (const volume of volumes) {
-    const { name, ...sources } = volume
-    const [source = ['emptyDir', {}]] = Object.entries(sources)
-    for (const key of Object.keys(sources)) delete volume[key]
-    volume[source[0]] = source[1] as Json
+    const [source, ...others] = Object.keys(volume).filter((key) => key !== 'name')
+    for (const key of others) delete volume[key]
+    if (source === undefined) volume.emptyDir = {}
   }
   if (pod.volumeMounts === undefined) return
   if (volumes.length === 0) delete pod.volumeMounts

@@ -7,11 +7,11 @@ import type { ValidationRule } from '../../api/schema.ts'
 /** Of a git URL: a known scheme and a host, no credentials, nothing that a command line or a log would misread. */
 export const urlRules = [
   {
-    rule: "self.matches('^(https?://[^/-]|ssh://(git@)?[^/@-]|git@[A-Za-z0-9][A-Za-z0-9.-]*:[^-])')",
+    rule: "self.matches('^(https?://[^/-]|ssh://(git@)?[^/@-][^/@]*(/|$)|git@[A-Za-z0-9][A-Za-z0-9.-]*:[^-])')",
     message: 'must be https://host/path, http://host/path, ssh://host/path or git@host:path',
   },
   {
-    rule: "!self.matches('^[^/]*//[^/]*@') || self.matches('^ssh://git@[^/@]+/')",
+    rule: "!self.matches('^[^/]*//[^/]*@') || self.matches('^ssh://git@[^/@]+(/|$)')",
     message: 'must not contain a user or a password; name a Secret instead',
   },
   { rule: String.raw`!self.matches(r'[\pZ\p{Cc}]')`, message: 'must not contain white space or control characters' },
