@@ -3,10 +3,10 @@
  * otherwise than cel-go or without a bound.
  * upstream: apiserver/pkg/cel/library/{lists,regex,urls,quantity}.go, cel-go ext/{sets,strings}.go
  */
-import { CelScalar, celError, celFunc, celList, celMethod, isCelError, isCelList, isCelMap, listType, mapType, type CelFunc, type CelList, type CelValue } from '@bufbuild/cel'
+import { CelScalar, celError, celFunc, celList, celMethod, isCelError, isCelList, isCelMap, isCelType, isCelUint, listType, mapType, type CelFunc, type CelList, type CelValue } from '@bufbuild/cel'
 import { networkFunctions } from './cel-network.ts'
 import { equalOpaque, opaqueType } from './cel-opaque.ts'
-import { equalJson, ListValue, MapValue, meter, itemKey, wrap } from './cel-values.ts'
+import { equalJson, JoinedList, ListValue, MapValue, meter, itemKey, wrap } from './cel-values.ts'
 import { getKey, isObject, type Json } from './object.ts'
 import { parseQuantity, type Quantity } from './quantity.ts'
 import { compilePattern } from './cel-pattern.ts'
@@ -21,7 +21,7 @@ export function equal(a: unknown, b: unknown): boolean {
   if (a instanceof ListValue && b instanceof ListValue) return equalJson(a.raw as Json[], b.raw as Json[], a.type)
   if (a instanceof MapValue && b instanceof MapValue) return equalJson(a.raw, b.raw, a.type)
   if (isCelList(a) && isCelList(b)) return equalLists(a, b)
-  if (isCelMap(a) && isCelMap(b)) return a.size === b.size && [...a.entries()].every(([key, value]) => b.has(key) && equal(value, b.get(key)))
+  if (isCelMap(a) && isCelMap(b)) return a.size === b.size && [...a.entries()].every(([key, value]) => equal(value, b.get(key)))
   return equalScalars(a, b)
 }
 
@@ -32,11 +32,14 @@ function equalLists(a: CelList, b: CelList): boolean {
   return items(a).every((item, i) => (set ? others.some((other) => equal(item, other)) : equal(item, others[i])))
 }
 
-function equalScalars(a: unknown, b: unknown): boolean {
+function equalScalars(left: unknown, right: unknown): boolean {
+  const a = isCelUint(left) ? left.value : left
+  const b = isCelUint(right) ? right.value : right
   if (a === b) return true
   if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b) === 0
+  if (isCelType(a) && isCelType(b)) return a.kind === b.kind && a.name === b.name
   if (typeof a === 'object' || typeof b === 'object') return equalOpaque(a, b)
-  // int and double compare across types
+  // numbers compare across types
   // eslint-disable-next-line eqeqeq
   return typeof a !== typeof b && isNumeric(a) && isNumeric(b) && a == b
 }
@@ -113,17 +116,25 @@ const setFunctions: CelFunc[] = [
 
 /** Concatenation as cel-go has it for lists of the schema: of a set the union, of a list by key the merge. */
 function concat(a: CelList, b: CelList): CelList {
-  if (!(a instanceof ListValue) || !(b instanceof ListValue)) return celList([...items(a), ...items(b)])
+  if (!(a instanceof ListValue)) return joined(a, items(b))
+  const { type, raw } = a as ListValue
+  if (type.list === 'atomic') return joined(a, items(b))
+  if (!((b as unknown) instanceof ListValue)) {
+    const known = items(a)
+    return joined(a, type.list === 'set' ? items(b).filter((item) => !known.some((other) => equal(item, other))) : items(b))
+  }
   meter.charge(a.size + b.size)
-  const { type } = a as ListValue
-  const left = (a as ListValue).raw
-  const right = (b as ListValue).raw
-  if (type.list === 'atomic') return wrap([...left, ...right], type) as CelList
   const keyOf = (item: Json): string =>
     type.list === 'set' ? itemKey(item) : type.keys.map((key) => itemKey(isObject(item) ? (getKey(item, key) ?? null) : null)).join('\0')
   // a Map keeps the place of a key whose value is replaced
-  const merged = new Map([...left, ...right].map((item) => [keyOf(item), item]))
+  const merged = new Map([...raw, ...(b as unknown as ListValue).raw].map((item) => [keyOf(item), item]))
   return wrap([...merged.values()], type) as CelList
+}
+
+// The macros map and filter append item by item, so that the longest list of a chain is shared.
+function joined(a: CelList, more: readonly CelValue[]): CelList {
+  if (!(a instanceof JoinedList)) return new JoinedList([...items(a), ...more]) as unknown as CelList
+  return (a as JoinedList).append(more) as unknown as CelList
 }
 
 const operators: CelFunc[] = [

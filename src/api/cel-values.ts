@@ -150,6 +150,37 @@ export class ListValue {
   }
 }
 
+/** A list made by concatenation: a view of the first `size` items of an array that longer lists may share. */
+export class JoinedList {
+  readonly size: number
+  readonly #items: Wrapped[]
+
+  constructor(items: Wrapped[], size = items.length) {
+    this.#items = items
+    this.size = size
+  }
+  get [LIST](): true {
+    return true
+  }
+  /** This list with more items. The array is shared unless another list went on from the same place. */
+  append(more: readonly Wrapped[]): JoinedList {
+    meter.charge(more.length)
+    if (this.#items.length > this.size) return new JoinedList([...this.values(), ...more])
+    for (const item of more) this.#items.push(item)
+    return new JoinedList(this.#items)
+  }
+  get(index: number): Wrapped | undefined {
+    return index < this.size ? this.#items[index] : undefined
+  }
+  values(): IterableIterator<Wrapped> {
+    meter.charge(this.size)
+    return this.#items.slice(0, this.size).values()
+  }
+  [Symbol.iterator](): IterableIterator<Wrapped> {
+    return this.values()
+  }
+}
+
 /** A JSON object, as a map of all its keys or as an object of its declared fields. */
 export class MapValue {
   readonly raw: JsonObject
@@ -250,9 +281,12 @@ function wrapString(text: string, kind: Scalar): Wrapped {
   }
 }
 
+// To compare a pair of values takes a small part of a step.
+const COMPARISON = 0.05
+
 /** Equality of two JSON values of one type as CEL has it: sets and maps by key ignore order, 1 equals 1.0, instants compare as instants. */
 export function equalJson(a: Json, b: Json, type: ValueType | undefined): boolean {
-  meter.charge(1)
+  meter.charge(COMPARISON)
   if (a === b) return true
   if (a === null || b === null) return false
   if (type === undefined) return deepEqual(a, b)
