@@ -41,7 +41,7 @@ addSettings(program.command('standalone').description('everything on this machin
 
 addSettings(program.command('worker').description('runs the jobs of an API server'), WORKER).action(async (options) => {
   const { runWorkerCommand } = await import('./commands/worker-command.ts')
-  await runWorkerCommand(configOf(options), { signal: stopSignal() })
+  await runWorkerCommand(configOf(options), { signal: stopSignal(), environment: process.env })
 })
 
 program

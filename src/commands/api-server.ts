@@ -6,11 +6,11 @@ import type { Backend } from '../../storage/backend.ts'
 import { ByteBudget } from '../../storage/watch-cache.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { createMetrics } from '../base/metrics.ts'
 import { namespaceLifecycle, type NamespaceLookup } from '../registry/namespace-lifecycle.ts'
 import { freshen, openResourceStore, type ResourceStore, type ServedResource } from '../registry/resource-store.ts'
 import { createDocuments } from '../server/documents.ts'
 import { expressBridge } from '../server/express-bridge.ts'
+import { openRequestMetrics } from '../server/request-metrics.ts'
 import { createApp } from '../server/server.ts'
 
 export interface ApiServerOptions {
@@ -46,9 +46,10 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
   const { backend, clock, log } = options
   const stores = await openStores(options)
   const stopping = new AbortController()
-  const metrics = createMetrics({ clock })
+  const definitions = stores.map(({ definition }) => definition)
+  const metrics = openRequestMetrics({ clock, definitions })
   const documents = createDocuments({
-    definitions: stores.map(({ definition }) => definition),
+    definitions,
     ready: () => stores.map((store) => ({ name: `watch-cache-${store.resource.resource}`, ready: store.cache.ready })),
     backend,
     stopping: stopping.signal,

@@ -126,7 +126,7 @@ function startWorker(config: Config, kubeconfig: string, progress: ProgressDispl
   return startWorkerProcess({
     args: ['--kubeconfig', kubeconfig, '--data-dir', config.dataDir, '--concurrency', String(config.concurrency), '--python', config.python, '--log-level', config.logLevel],
     onProgress: ({ stage, message = '', done = 0, total = 1 }) => {
-      if (stage === 'environment') progress.update('Python', { done, total, message })
+      if (stage === 'python') progress.update('Python', { done, total, message })
     },
     clock,
     log,

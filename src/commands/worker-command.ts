@@ -5,7 +5,7 @@ import { openLog } from '../base/log.ts'
 import { runWorker } from './worker.ts'
 
 /** Runs until the signal aborts, or until the parent that started it is gone. */
-export async function runWorkerCommand(config: Config, options: { readonly signal: AbortSignal }): Promise<void> {
+export async function runWorkerCommand(config: Config, options: { readonly signal: AbortSignal; readonly environment: Readonly<Record<string, string | undefined>> }): Promise<void> {
   const orphaned = new AbortController()
   process.once('disconnect', () => orphaned.abort())
   await runWorker({
@@ -13,6 +13,7 @@ export async function runWorkerCommand(config: Config, options: { readonly signa
     dataDir: config.dataDir,
     python: config.python,
     concurrency: config.concurrency,
+    environment: options.environment,
     log: openLog(config.logLevel),
     clock: systemClock,
     signal: AbortSignal.any([options.signal, orphaned.signal]),

@@ -8,7 +8,7 @@ import type { Writable } from 'node:stream'
 import type { Response } from 'express'
 import { encodeYaml, parseStored, revisionMember, spliceRevision } from '../api/codec.ts'
 import { formatApiVersion, type Json, type KubeObject } from '../api/object.ts'
-import type { Status, StatusError } from '../api/status.ts'
+import type { StatusError } from '../api/status.ts'
 import { encodeEntry, type Page } from '../registry/read.ts'
 import type { WriteResult } from '../registry/write.ts'
 import type { CacheEntry, ReadyBytes } from '../../storage/watch-cache.ts'
@@ -75,17 +75,10 @@ function escapeHtml(text: string): string {
   return text.replace(HTML, (c) => `\\u${c.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
-/** Writes an error. When the client's Accept cannot be satisfied, as indented JSON. */
-export function respondError(res: Response, negotiated: Negotiated | undefined, error: StatusError, warnings: Warnings): void {
-  const { status } = error
+/** Writes an error as a Status. */
+export function respondError(res: Response, negotiated: Negotiated, { status }: StatusError, warnings: Warnings): void {
   if (status.details?.retryAfterSeconds) res.setHeader('Retry-After', String(status.details.retryAfterSeconds))
-  respondStatus(res, negotiated, status, status.code, warnings)
-}
-
-/** Writes a Status. */
-export function respondStatus(res: Response, negotiated: Negotiated | undefined, status: Status, code: number, warnings: Warnings): void {
-  const plain = negotiated && negotiated.as === undefined ? negotiated : { mediaType: negotiated?.mediaType ?? ('application/json' as const), pretty: negotiated ? negotiated.pretty : true }
-  send(res, code, plain.mediaType, Buffer.from(renderValue(plain, status)), warnings)
+  send(res, status.code, negotiated.mediaType, Buffer.from(renderValue(negotiated, status)), warnings)
 }
 
 /** Writes plain text. */

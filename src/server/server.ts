@@ -13,7 +13,7 @@ import { undecodableStatus, type ResourceStore } from '../registry/resource-stor
 import { deprecationWarning } from './deprecation.ts'
 import { identify, ANONYMOUS } from './identity.ts'
 import { limitInFlight } from './in-flight.ts'
-import { negotiate, type Negotiated } from './negotiate.ts'
+import { negotiateError } from './negotiate.ts'
 import { parseRequest, type RequestInfo } from './request-info.ts'
 import { respondError, respondText } from './respond.ts'
 import { serveVerb } from './verbs.ts'
@@ -123,16 +123,7 @@ function handleError(log: Log): ErrorRequestHandler {
     if (!(known instanceof StatusError)) log.error('request failed', { err: error, method: req.method, path: req.path })
     const status = known instanceof StatusError ? known : internalError(known instanceof Error ? known.message : String(known))
     if (status.code === 413 && req.httpVersionMajor === 1) res.setHeader('Connection', 'close')
-    respondError(res, acceptable(req), status, (res.locals.warnings as Warnings | undefined) ?? new Warnings())
+    respondError(res, negotiateError(req.headers.accept, req), status, (res.locals.warnings as Warnings | undefined) ?? new Warnings())
     if (!req.readableEnded) req.resume()
-  }
-}
-
-// What an error may be written in: no transformation; undefined when the Accept header leaves nothing.
-function acceptable(req: Request): Negotiated | undefined {
-  try {
-    return negotiate(req.headers.accept, req)
-  } catch {
-    return undefined
   }
 }

@@ -8,8 +8,7 @@ export const NAME: ComputedColumn = { name: 'Name', type: 'string', format: 'nam
 
 /** How long ago a time was, or `<unknown>`. */
 export function since(time: string | undefined, now: number): string {
-  const at = time === undefined ? Number.NaN : Date.parse(time)
-  return Number.isNaN(at) ? '<unknown>' : formatAge(now - at)
+  return formatAge(time ?? '', now)
 }
 
 /** The object's age. */
