@@ -68,11 +68,16 @@ const MAX_WORK = 32_000_000
 /**
  * Applies the operations of a JSON patch. Throws 422 for every failure to apply, without the reason, as upstream.
  * Lenient as upstream: `replace` of a missing object key adds it, negative indices count from the end, the part of a
- * pointer before its first slash is ignored, an absent `value` is null.
+ * pointer before its first slash is ignored, an absent `value` is null. What nests too deep for the stack fails like the rest.
  */
 export function applyJsonPatch(target: Json, operations: readonly (JsonObject | null)[]): Json {
   const patching = new Patching(target)
-  for (const operation of operations) patching.apply(operation ?? {})
+  try {
+    for (const operation of operations) patching.apply(operation ?? {})
+  } catch (error) {
+    if (error instanceof RangeError) throw unprocessablePatch()
+    throw error
+  }
   return patching.root
 }
 

@@ -5,7 +5,7 @@
 import { DecodeError, jsonKind } from './go-json-error.ts'
 import { decodeJson } from './json-parse.ts'
 import { getKey, isObject, setKey, type Json, type JsonObject } from './object.ts'
-import { badRequest } from './status.ts'
+import { badRequest, unprocessablePatch } from './status.ts'
 
 /** A decoded merge patch: an object, or with fieldValidation Ignore possibly an array. `findings` are what field validation warns of or refuses. */
 export interface DecodedMergePatch {
@@ -34,10 +34,15 @@ export function decodeMergePatch(text: string, { strict }: { strict: boolean }):
 
 /**
  * Merges a patch into a value: null deletes, arrays replace. As upstream, nulls inside of what is new disappear, also in
- * objects within arrays, but an array that takes the place of an object keeps its nulls.
+ * objects within arrays, but an array that takes the place of an object keeps its nulls. Throws 422 for what nests too deep for the stack.
  */
 export function applyMergePatch(target: Json, patch: Json): Json {
-  return isObject(target) && isObject(patch) ? mergeObjects(target, patch) : withoutNulls(patch)
+  try {
+    return isObject(target) && isObject(patch) ? mergeObjects(target, patch) : withoutNulls(patch)
+  } catch (error) {
+    if (error instanceof RangeError) throw unprocessablePatch()
+    throw error
+  }
 }
 
 function mergeObjects(target: JsonObject, patch: JsonObject): JsonObject {

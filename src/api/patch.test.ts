@@ -116,6 +116,12 @@ test('a JSON patch cannot blow up the server', () => {
   assert.throws(() => applyJsonPatch({}, shifts), unprocessable)
 })
 
+test('a patch that nests too deep for the stack is refused', () => {
+  const deep = `${'['.repeat(9000)}${']'.repeat(9000)}`
+  assert.throws(() => merged('{}', `{"a":${deep}}`), unprocessable)
+  assert.throws(() => patched('{}', `[{"op":"add","path":"/a","value":${deep}},{"op":"copy","from":"/a","path":"/b"}]`), unprocessable)
+})
+
 test('no patch reaches a prototype', () => {
   same(patched('{}', '[{"op":"add","path":"/__proto__","value":{"polluted":1}}]'), json('{"__proto__":{"polluted":1}}'))
   assert.throws(() => patched('{}', '[{"op":"add","path":"/__proto__/polluted","value":1}]'), unprocessable)
