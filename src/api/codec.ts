@@ -78,19 +78,11 @@ export function spliceRevision(bytes: Uint8Array, place: number, revision: numbe
 }
 
 /** The member that `spliceRevision` writes, its comma included. */
+/** The text that `spliceRevision` writes at `place`: the member, with the comma that it needs there. */
 export function revisionMember(bytes: Uint8Array, place: number, revision: number | string): string {
   const last = bytes[place] === BRACE_CLOSE
   const only = last && bytes[place - 1] === BRACE_OPEN
   return `${last && !only ? ',' : ''}"${REVISION_KEY}":"${revision}"${last ? '' : ','}`
-}
-
-/**
- * The bytes of an object with an empty resourceVersion, and the offset between its quotes: whoever writes the decimal text
- * there need not know JSON.
- */
-export function withRevisionSlot(bytes: Uint8Array, place: number): { bytes: Uint8Array; place: number } {
-  const member = revisionMember(bytes, place, '')
-  return { bytes: spliceRevision(bytes, place, ''), place: place + member.indexOf('""') + 1 }
 }
 
 // Numbers that JSON.parse would change: 16 digits and more, and floats that are or may be integral. A match in a string only costs time.

@@ -4,10 +4,12 @@
  */
 import { DecodeError } from './go-json-error.ts'
 import { coerceObjectMeta, type CoerceOptions } from './metadata-coerce.ts'
-import { isObject, type Json, type JsonObject, type KubeObject } from './object.ts'
+import { validateObjectMeta } from './metadata-validate.ts'
+import { dns1035Errors, pathSegmentName } from './names.ts'
+import { getKey, isObject, type Json, type JsonObject, type KubeObject } from './object.ts'
 import type { Schema } from './schema.ts'
 import { additionalOf, DROP, propertyOf, replaceItems, replaceMembers, somewhere } from './schema-walk.ts'
-import { fieldError, sortKeys } from './status.ts'
+import { fieldError, sortKeys, type FieldError } from './status.ts'
 
 const hasEmbedded = somewhere((schema) => schema['x-kubernetes-embedded-resource'] === true)
 
@@ -89,4 +91,53 @@ function invalid(field: string, value: Json, detail: string): DecodeError {
 
 function child(path: string, key: string): string {
   return path === '' ? key : `${path}.${key}`
+}
+
+/** Errors of embedded objects: their type, and their metadata as that of an object. upstream: objectmeta.Validate */
+export function embeddedErrors(object: KubeObject, schema: Schema): FieldError[] {
+  const errors: FieldError[] = []
+  if (hasEmbedded(schema)) collectErrors(object, schema, '', errors)
+  return errors
+}
+
+function collectErrors(value: Json, schema: Schema | undefined, path: string, errors: FieldError[]): void {
+  if (typeof value !== 'object' || value === null || schema === undefined || !hasEmbedded(schema)) return
+  if (Array.isArray(value)) {
+    for (const [i, item] of value.entries()) collectErrors(item, schema.items, `${path}[${i}]`, errors)
+    return
+  }
+  if (!isObject(value)) return
+  if (schema['x-kubernetes-embedded-resource']) validateEmbedded(value, path, errors)
+  for (const [key, member] of Object.entries(value)) {
+    const property = propertyOf(schema, key)
+    if (member !== undefined) collectErrors(member, property ?? additionalOf(schema), property ? child(path, key) : `${path}[${key}]`, errors)
+  }
+}
+
+function validateEmbedded(value: JsonObject, path: string, errors: FieldError[]): void {
+  for (const key of ['apiVersion', 'kind'] as const) {
+    const text = getKey(value, key)
+    const field = child(path, key)
+    if (text === undefined) errors.push(fieldError('FieldValueRequired', field, '', ''))
+    else if (typeof text !== 'string') errors.push(fieldError('FieldValueInvalid', field, text, 'must be a string'))
+    else {
+      const detail = text === '' ? 'must not be empty' : key === 'kind' ? kindError(text) : groupVersionError(text)
+      if (detail !== '') errors.push(fieldError('FieldValueInvalid', field, text, detail))
+    }
+  }
+  if (getKey(value, 'metadata') === undefined) return
+  // Lenient, since only what did not come through coerceEmbedded (an object of a wrong kind) may be malformed here.
+  const { metadata } = coerceObjectMeta(getKey(value, 'metadata'), { lenient: true })
+  const named = metadata.name ? metadata : { ...metadata, name: 'fakename' }
+  const rules = { namespaced: (metadata.namespace ?? '') !== '', nameRule: pathSegmentName, path: child(path, 'metadata') }
+  errors.push(...validateObjectMeta(named, rules))
+}
+
+function kindError(kind: string): string {
+  const errors = dns1035Errors(kind.toLowerCase())
+  return errors.length === 0 ? '' : `may have mixed case, but should otherwise match: ${errors.join(',')}`
+}
+
+function groupVersionError(apiVersion: string): string {
+  return apiVersion.split('/').length > 2 ? `unexpected GroupVersion string: ${apiVersion}` : ''
 }
