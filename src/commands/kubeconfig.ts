@@ -1,5 +1,4 @@
 /** The kubeconfig of a standalone server. upstream: client-go/tools/clientcmd/api/v1/types.go */
-import { encodeYaml } from '../api/yaml.ts'
 import { writeSecret } from './pki.ts'
 
 /** What a kubeconfig says. Certificates are PEM and are embedded, so that the file works wherever it is copied to. */
@@ -20,14 +19,28 @@ export async function writeKubeconfig(path: string, options: KubeconfigOptions):
 
 /** The text of a kubeconfig. */
 export function formatKubeconfig({ server, ca, cert, key, name }: KubeconfigOptions): string {
+  // A JSON string is a YAML string too.
+  const [id, address] = [JSON.stringify(name), JSON.stringify(server)]
   const base64 = (text: string) => Buffer.from(text).toString('base64')
-  return encodeYaml({
-    apiVersion: 'v1',
-    kind: 'Config',
-    clusters: [{ name, cluster: { server, 'certificate-authority-data': base64(ca) } }],
-    contexts: [{ name, context: { cluster: name, namespace: 'default', user: name } }],
-    'current-context': name,
-    preferences: {},
-    users: [{ name, user: { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) } }],
-  })
+  return `apiVersion: v1
+kind: Config
+clusters:
+- name: ${id}
+  cluster:
+    server: ${address}
+    certificate-authority-data: ${base64(ca)}
+contexts:
+- name: ${id}
+  context:
+    cluster: ${id}
+    namespace: default
+    user: ${id}
+current-context: ${id}
+preferences: {}
+users:
+- name: ${id}
+  user:
+    client-certificate-data: ${base64(cert)}
+    client-key-data: ${base64(key)}
+`
 }

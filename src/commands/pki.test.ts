@@ -4,6 +4,7 @@ import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { decodeYaml } from '../api/yaml.ts'
 import { systemClock, type Clock } from '../base/clock.ts'
 import { formatKubeconfig, writeKubeconfig } from './kubeconfig.ts'
 import { ensurePki } from './pki.ts'
@@ -106,8 +107,10 @@ test('a kubeconfig embeds the certificates and is readable by the owner only', a
   assert.equal((await stat(path)).mode & 0o777, 0o600)
   const text = await readFile(path, 'utf8')
   assert.equal(text, formatKubeconfig(options))
-  assert.match(text, /certificate-authority-data: Q0E=\n/)
-  assert.match(text, /client-key-data: S0VZ\n/)
-  assert.match(text, /server: https:\/\/127\.0\.0\.1:7443\n/)
-  assert.match(text, /current-context: mlops\n/)
+  assert.deepEqual(decodeYaml(text).value, {
+    apiVersion: 'v1', kind: 'Config', 'current-context': 'mlops', preferences: {},
+    clusters: [{ name: 'mlops', cluster: { server: 'https://127.0.0.1:7443', 'certificate-authority-data': 'Q0E=' } }],
+    contexts: [{ name: 'mlops', context: { cluster: 'mlops', namespace: 'default', user: 'mlops' } }],
+    users: [{ name: 'mlops', user: { 'client-certificate-data': 'Q0VSVA==', 'client-key-data': 'S0VZ' } }],
+  })
 })
