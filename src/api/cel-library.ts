@@ -10,6 +10,7 @@ import { equalJson, JoinedList, ListValue, MapValue, meter, itemKey, wrap } from
 import { getKey, isObject, type Json } from './object.ts'
 import { parseQuantity, type Quantity } from './quantity.ts'
 import { compilePattern } from './cel-pattern.ts'
+import { timeFunctions } from './cel-time.ts'
 import { parseUri, type Uri } from './cel-uri.ts'
 
 const { BOOL, DOUBLE, DYN, INT, STRING } = CelScalar
@@ -252,4 +253,5 @@ export const kubernetesFunctions: CelFunc[] = [
   ...quantityFunctions,
   ...uriFunctions,
   ...networkFunctions,
+  ...timeFunctions,
 ]

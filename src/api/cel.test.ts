@@ -111,6 +111,8 @@ test('libraries', () => {
     ['isURL(self.x)', s, '"h.example/x"', false],
     ['isURL(self.x)', s, '"/a/path"', true],
     ['isURL(self.x)', s, '"http://a b/"', false],
+    ["timestamp(self.x).getHours() == 2 && timestamp(self.x).getDate() == 10 && timestamp(self.x).getDayOfYear() == 69", s, '"2024-03-10T02:30:00Z"', true],
+    ["timestamp(self.x).getHours('America/New_York') == 21 && timestamp(self.x).getHours('-02:00') == 0 && timestamp(self.x).getDate('America/New_York') == 9", s, '"2024-03-10T02:30:00Z"', true],
     ["isIP(self.x) && ip(self.x).family() == 6 && ip(self.x).isLoopback() && string(ip(self.x)) == '::1'", s, '"::1"', true],
     ["isCIDR(self.x) && cidr(self.x).containsIP('10.1.2.3') && cidr(self.x).containsCIDR('10.0.0.0/16') && cidr(self.x).prefixLength() == 8", s, '"10.0.0.0/8"', true],
     ['isCIDR(self.x)', s, '"10.0.0.0"', false],
