@@ -3,11 +3,14 @@
  * otherwise than cel-go or without a bound.
  * upstream: apiserver/pkg/cel/library/{lists,regex,urls,quantity}.go, cel-go ext/{sets,strings}.go
  */
-import { CelScalar, celError, celFunc, celList, celMethod, isCelError, isCelList, isCelMap, isCelType, isCelUint, listType, mapType, type CelFunc, type CelList, type CelValue } from '@bufbuild/cel'
+import {
+  CelScalar, celError, celFunc, celList, celMethod, isCelError, isCelList, isCelMap, isCelType, isCelUint, listType, mapType,
+  type CelFunc, type CelList, type CelValue,
+} from '@bufbuild/cel'
 import { networkFunctions } from './cel-network.ts'
 import { equalOpaque, opaqueType } from './cel-opaque.ts'
-import { equalJson, JoinedList, ListValue, MapValue, meter, itemKey, wrap } from './cel-values.ts'
-import { getKey, isObject, type Json } from './object.ts'
+import { equalJson, identityOf, JoinedList, ListValue, MapValue, meter, wrap } from './cel-values.ts'
+import type { Json } from './object.ts'
 import { parseQuantity, type Quantity } from './quantity.ts'
 import { compilePattern } from './cel-pattern.ts'
 import { timeFunctions } from './cel-time.ts'
@@ -125,10 +128,8 @@ function concat(a: CelList, b: CelList): CelList {
     return joined(a, type.list === 'set' ? items(b).filter((item) => !known.some((other) => equal(item, other))) : items(b))
   }
   meter.charge(a.size + b.size)
-  const keyOf = (item: Json): string =>
-    type.list === 'set' ? itemKey(item) : type.keys.map((key) => itemKey(isObject(item) ? (getKey(item, key) ?? null) : null)).join('\0')
   // a Map keeps the place of a key whose value is replaced
-  const merged = new Map([...raw, ...(b as unknown as ListValue).raw].map((item) => [keyOf(item), item]))
+  const merged = new Map([...raw, ...(b as unknown as ListValue).raw].map((item) => [identityOf(item, type), item]))
   return wrap([...merged.values()], type) as CelList
 }
 

@@ -66,4 +66,7 @@ function parseQuery(search: string): Map<string, string[]> {
   return query
 }
 
-const unescape = (text: string): string => Buffer.from(text.replaceAll('+', ' ').replace(/%([0-9A-Fa-f]{2})|[^]/gu, (char, hex: string | undefined) => (hex === undefined ? Buffer.from(char).toString('latin1') : String.fromCharCode(Number.parseInt(hex, 16)))), 'latin1').toString()
+function unescape(text: string): string {
+  const bytes = Buffer.from(text.replaceAll('+', ' ')).toString('latin1').replace(/%([0-9A-Fa-f]{2})/g, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+  return Buffer.from(bytes, 'latin1').toString()
+}

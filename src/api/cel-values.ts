@@ -3,7 +3,7 @@
  * timestamps, durations or bytes; of an object only declared fields are visible, by their escaped names.
  * upstream: apiserver/pkg/cel/common/{schemas,values}.go, apiserver/pkg/cel/escaping.go
  */
-import { celError, celType, type CelError, type CelList, type CelMap, type CelValue } from '@bufbuild/cel'
+import { celError, type CelError, type CelList, type CelMap, type CelValue } from '@bufbuild/cel'
 import { create } from '@bufbuild/protobuf'
 import { reflect } from '@bufbuild/protobuf/reflect'
 import { DurationSchema, TimestampSchema } from '@bufbuild/protobuf/wkt'
@@ -319,19 +319,21 @@ function equalLists(a: readonly Json[], b: readonly Json[], type: ValueType & { 
   if (a.every((item, i) => equalJson(item, b[i] ?? null, type.element))) return true
   if (type.list === 'atomic') return false
   // of a list by key the key fields decide which items belong together, of a set the item itself does
-  const keyOf = (item: Json): string => (type.list === 'set' ? itemKey(item) : type.keys.map((key) => itemKey(isObject(item) ? (getKey(item, key) ?? null) : null)).join('\0'))
-  const known = new Map(a.map((item) => [keyOf(item), item]))
+  const known = new Map(a.map((item) => [identityOf(item, type), item]))
   meter.charge(a.length)
   return b.every((item) => {
-    const other = known.get(keyOf(item))
+    const other = known.get(identityOf(item, type))
     return other !== undefined && (type.list === 'set' || equalJson(other, item, type.element))
   })
+}
+
+/** What tells the items of a set or of a list by key apart, as a text. */
+export function identityOf(item: Json, { list, keys }: ValueType & { kind: 'list' }): string {
+  if (list === 'set') return itemKey(item)
+  return JSON.stringify(keys.map((key) => itemKey(isObject(item) ? (getKey(item, key) ?? null) : null)))
 }
 
 /** A text that two scalars share exactly when they are equal. */
 export function itemKey(item: Json): string {
   return isNumber(item) ? `n${isInteger(item) ? item : toNumber(item)}` : `${typeof item}${String(item)}`
 }
-
-/** The CEL type name of a value, for messages. */
-export const typeName = (value: CelValue): string => celType(value).name
