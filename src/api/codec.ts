@@ -77,7 +77,6 @@ export function spliceRevision(bytes: Uint8Array, place: number, revision: numbe
   return Buffer.concat([bytes.subarray(0, place), Buffer.from(revisionMember(bytes, place, revision)), bytes.subarray(place)])
 }
 
-/** The member that `spliceRevision` writes, its comma included. */
 /** The text that `spliceRevision` writes at `place`: the member, with the comma that it needs there. */
 export function revisionMember(bytes: Uint8Array, place: number, revision: number | string): string {
   const last = bytes[place] === BRACE_CLOSE

@@ -289,8 +289,11 @@ function plainDecimal(value: number): string {
 
 const QUOTED: Record<string, string> = { '\x07': '\\a', '\b': '\\b', '\f': '\\f', '\n': '\\n', '\r': '\\r', '\t': '\\t', '\v': '\\v', '\\': '\\\\', '"': '\\"' }
 
+const PLAIN_ASCII = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/
+
 /** A string as Go's %q. */
 export function goQuote(value: string): string {
+  if (PLAIN_ASCII.test(value)) return `"${value}"`
   let out = '"'
   for (const char of value) {
     const code = char.codePointAt(0) ?? 0
