@@ -112,15 +112,15 @@ export class SortedEntries {
 
   /** The entries from rank `from` up to, not including, rank `to`. */
   slice(from: number, to: number): HeldEntry[] {
-    const parts: Chunk[] = []
+    const entries: HeldEntry[] = []
     let start = 0
     for (const chunk of this.#chunks) {
       if (start >= to) break
-      const end = start + chunk.length
-      if (end > from) parts.push(from <= start && to >= end ? chunk : chunk.slice(Math.max(0, from - start), to - start))
-      start = end
+      const last = Math.min(chunk.length, to - start)
+      for (let at = Math.max(0, from - start); at < last; at++) entries.push(chunk[at]!)
+      start += chunk.length
     }
-    return ([] as HeldEntry[]).concat(...parts)
+    return entries
   }
 
   /** Every entry in order, without copying. */

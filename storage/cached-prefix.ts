@@ -147,6 +147,7 @@ export class CachedPrefix implements WatchCache, FeedTarget {
     }
     this.#state = state
     this.#window.reset(revision)
+    this.#connected = true
     this.#advance(revision)
   }
 
