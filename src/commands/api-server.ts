@@ -1,4 +1,6 @@
 /** Wiring of an API server: stores on a backend, the application over them, a TLS listener in front. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { RequestHandler } from 'express'
 import type { Authenticator, Authorizer } from '../../apiservice/auth.ts'
 import { serveTls, type Certificates, type TlsServer } from '../../apiservice/serving.ts'
@@ -9,6 +11,7 @@ import type { Log } from '../base/log.ts'
 import { namespaceLifecycle, type NamespaceLookup } from '../registry/namespace-lifecycle.ts'
 import { freshen, openResourceStore, type ResourceStore, type ServedResource } from '../registry/resource-store.ts'
 import { createDocuments } from '../server/documents.ts'
+import type { HealthCheck } from '../server/health.ts'
 import { expressBridge } from '../server/express-bridge.ts'
 import { openRequestMetrics } from '../server/request-metrics.ts'
 import { createApp } from '../server/server.ts'
@@ -50,11 +53,13 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
   const metrics = openRequestMetrics({ clock, definitions })
   const documents = createDocuments({
     definitions,
-    ready: () => stores.map((store) => ({ name: `watch-cache-${store.resource.resource}`, ready: store.cache.ready })),
+    checks: stores.map(cacheCheck),
     backend,
     stopping: stopping.signal,
-    metrics,
+    metrics: metrics.set,
+    ownVersion: readOwnVersion(),
     clock,
+    log,
   })
   const { authenticate, authorize, open = [] } = options
   const app = createApp({ stores, authenticate, authorize, clock, log, measure: metrics.measure, open, documents, stopping: stopping.signal })
@@ -73,6 +78,20 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
       for (const store of stores) await store[Symbol.asyncDispose]()
     },
   }
+}
+
+function cacheCheck({ cache, resource }: ResourceStore): HealthCheck {
+  return {
+    name: `watch-cache-${resource.resource}`,
+    check() {
+      if (!cache.ready) throw new Error('the cache is not complete')
+    },
+  }
+}
+
+// package.json lies beside src/, in a checkout and in what is built.
+function readOwnVersion(): string {
+  return String((JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8')) as { version: string }).version)
 }
 
 // Namespace first: the others ask it whether they may create.
