@@ -72,12 +72,16 @@ class Item {
 // Counts items with the same key, so that the second is told from the first.
 class Places {
   readonly #seen = new Map<string, number>()
-  next(key: Json | undefined): string {
-    const name = `${typeof key}:${String(key)}`
+  next(key: Json | undefined): number {
+    const name = nameOf(key, 0)
     const place = this.#seen.get(name) ?? 0
     this.#seen.set(name, place + 1)
-    return `${place}:${name}`
+    return place
   }
+}
+
+function nameOf(key: Json | undefined, place: Json): string {
+  return `${String(place)}:${typeof key}:${String(key)}`
 }
 
 // An entry of the remainder: {key, place (when not 0), digest, kept}; only for items of which something is hidden.
@@ -87,7 +91,7 @@ function cutItems(list: readonly Json[], item: Item): JsonObject[] {
   for (const value of list) {
     const shown = item.get(value)
     const key = item.key(shown)
-    const place = Number.parseInt(places.next(key), 10)
+    const place = places.next(key)
     const kept = item.cut(value)
     if (kept === undefined || key === undefined) continue
     entries.push({ key, ...(place > 0 && { place }), digest: digest(shown), kept })
@@ -100,7 +104,8 @@ function putItems(list: readonly Json[], item: Item, rest: Json | undefined): Js
   if (entries.size === 0) return list.map((value) => item.put(value))
   const places = new Places()
   return list.map((value) => {
-    const entry = entries.get(places.next(item.key(value)))
+    const key = item.key(value)
+    const entry = entries.get(nameOf(key, places.next(key)))
     if (entry === undefined || getKey(entry, 'digest') !== digest(value)) return item.put(value)
     const made = item.put(value, getKey(entry, 'kept') as JsonObject)
     // A remainder that would change what is shown is no remainder of this item.
@@ -113,8 +118,7 @@ function indexEntries(rest: Json | undefined): Map<string, JsonObject> {
   if (!Array.isArray(rest)) return entries
   for (const entry of rest) {
     if (!isObject(entry) || !isObject(getKey(entry, 'kept'))) continue
-    const key = getKey(entry, 'key')
-    entries.set(`${String(getKey(entry, 'place') ?? 0)}:${typeof key}:${String(key)}`, entry)
+    entries.set(nameOf(getKey(entry, 'key'), getKey(entry, 'place') ?? 0), entry)
   }
   return entries
 }

@@ -4,12 +4,14 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { encodeJson, parseStored } from '../../src/api/codec.ts'
 import type { Stored } from '../../src/api/conversion.ts'
+import { compileRules } from '../../src/api/cel.ts'
 import { applyDefaults } from '../../src/api/default.ts'
 import { compileLens } from '../../src/api/lens-compile.ts'
 import { deepEqual, type Json, type JsonObject, type KubeObject } from '../../src/api/object.ts'
 import { prune } from '../../src/api/prune.ts'
 import type { Schema } from '../../src/api/schema.ts'
 import { findVersion } from '../../src/api/resource.ts'
+import { validateSchema } from '../../src/api/validate.ts'
 import { resources } from '../../src/resources/index.ts'
 import { notebookValidationJobs } from '../../src/resources/notebookvalidationjobs/definition.ts'
 import { alphaToBeta, betaToV1 } from '../../src/resources/notebookvalidationjobs/lenses.ts'
@@ -43,6 +45,18 @@ function holds<T extends unknown[]>(law: string, arbitraries: { [K in keyof T]: 
     fc.assert(fc.property(fc.tuple(...arbitraries) as unknown as fc.Arbitrary<T>, (values) => check(...values)), { numRuns, seed: 20261130 })
   })
 }
+
+const rules = Object.fromEntries(versions.map((version) => [version, compileRules(schemaOf(version))]))
+
+// What a version has against an object, or against it as an update of an old one.
+function faults(object: KubeObject, old?: KubeObject): string[] {
+  const version = object.apiVersion.split('/')[1] as string
+  const schema = validateSchema(object, schemaOf(version), old === undefined ? {} : { old })
+  return [...schema, ...rules[version]!.evaluate(object, old).errors].map(({ field, body }) => `${field}: ${body}`)
+}
+
+const immutability = /: field is immutable$|: may only be lowered$/
+const changes = (object: KubeObject, old: KubeObject): boolean => faults(object, old).some((fault) => immutability.test(fault))
 
 // Objects of a version that share much with what is shown of another, as an edited object does.
 const choices = fc.infiniteStream(fc.boolean())
@@ -102,6 +116,16 @@ for (const version of versions) {
     assert.equal(stored.object.metadata, s.metadata)
   })
 
+  holds(`${version}: create(v) of a valid v is valid, in every version`, [jobs[version]], (v) => {
+    assert.deepEqual(faults(v), [])
+    assert.deepEqual(faults(conversion.lift(v, version)), [])
+    if (version === 'v1alpha1') assert.deepEqual(faults(alpha.create(v)), [])
+  })
+
+  holds(`${version}: get(s) is accepted as an update of itself`, [jobs.v1], (s) => {
+    assert.deepEqual(faults(show(s), show(s)), [])
+  })
+
   for (const stored of versions) {
     holds(`${version} through storage at ${stored}: what is shown is the same`, [jobs.v1], (s) => {
       same(show(conversion.load(conversion.store(s, stored))), show(s), 'show(load(store(s))) = show(s)')
@@ -132,6 +156,35 @@ holds('v1alpha1: an edited object keeps the laws', [jobs.v1, jobs.v1alpha1, choi
   const back = conversion.lift(conversion.show(s, 'v1alpha1'), 'v1alpha1', made)
   same(conversion.show(back, 'v1alpha1'), conversion.show(s, 'v1alpha1'), 'get(put(get(s), put(v, s))) = get(s)')
 }, 200)
+
+const lowered = fc.constantFrom(60, 100, 3600, 86400)
+
+for (const version of versions) {
+  const field = version === 'v1' ? 'activeDeadlineSeconds' : 'timeoutSeconds'
+
+  holds(`${version}: an allowed update of get(s), put into s, is an allowed update of s, and a refused change is one there too`, [jobs.v1, jobs[version], choices, lowered], (s, other, choose, deadline) => {
+    const shown = conversion.show(s, version)
+    const { spec, status } = edited(version, shown, other, choose)
+    const kept: KubeObject = { ...shown, spec: { ...(shown.spec as JsonObject), [field]: deadline } }
+    const statusOnly = other.status === undefined ? kept : { ...kept, status: other.status }
+    for (const v of [{ ...shown, spec: spec as Json }, kept, statusOnly, ...(status === undefined ? [] : [{ ...shown, status }])]) {
+      const made = conversion.lift(v, version, s)
+      assert.equal(changes(made, s), changes(v, shown), 'a change is a change in both')
+      if (faults(v, shown).length === 0) assert.deepEqual(faults(made, s), [])
+    }
+  })
+}
+
+holds('what may change may be changed through every version that shows it', [jobs.v1, fc.boolean(), fc.nat()], (s, suspend, ttlSecondsAfterFinished) => {
+  for (const version of ['v1beta1', 'v1']) {
+    const shown = conversion.show(s, version)
+    const v = { ...shown, spec: { ...(shown.spec as JsonObject), suspend, ttlSecondsAfterFinished } }
+    assert.deepEqual(faults(v, shown), [])
+    const made = conversion.lift(v, version, s)
+    assert.deepEqual(faults(made, s), [])
+    for (const other of versions) assert.deepEqual(faults(conversion.show(made, other), conversion.show(s, other)), [])
+  }
+})
 
 const alpha = compileLens(alphaToBeta, schemaOf('v1alpha1'), schemaOf('v1beta1'))
 const beta = compileLens(betaToV1, schemaOf('v1beta1'), schemaOf('v1'))

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { compileRules } from '../../api/cel.ts'
 import { applyDefaults } from '../../api/default.ts'
 import { compileConversion } from '../../api/lens-conversion.ts'
 import { findVersion } from '../../api/resource.ts'
 import type { Json, JsonObject, KubeObject } from '../../api/object.ts'
 import type { ResourceDefinition } from '../../api/resource.ts'
 import type { Schema } from '../../api/schema.ts'
+import { validateSchema } from '../../api/validate.ts'
 import { notebookValidationJobs } from './definition.ts'
 import { lenses } from './lenses.ts'
 import type { NotebookValidationJobV1 } from './v1.ts'
@@ -174,6 +176,22 @@ test('resources: integers, absent keys, further keys and empty maps survive v1al
   }
   const shown = conversion.show(hubJob({ podTemplate: { resources: { requests: { cpu: 1 }, limits: {} } } }), 'v1alpha1')
   assert.deepEqual((spec(shown).podConfig as JsonObject).resources, { requests: { cpu: '1', memory: '2Gi' }, limits: { cpu: '1', memory: '4Gi' } })
+})
+
+test('what v1alpha1 would refuse passes through it unchanged: an ssh url, a request above a limit', () => {
+  const notebook = { git: { url: 'ssh://git@git.example/nb.git' }, path: 'a.ipynb' }
+  const hub = hubJob({ notebook, podTemplate: { resources: { requests: {}, limits: { cpu: '100m' } } } })
+  const shown = conversion.show(hub, 'v1alpha1')
+  const schema = schemaOf('v1alpha1')
+  const rules = compileRules(schema)
+  assert.equal(validateSchema(shown, schema).length, 1)
+  assert.equal(rules.evaluate(shown, undefined).errors.length, 1)
+  const edited = { ...shown, spec: { ...spec(shown), timeoutSeconds: 60 } }
+  assert.deepEqual(validateSchema(edited, schema, { old: shown }), [])
+  const { errors, warnings } = rules.evaluate(edited, shown)
+  assert.deepEqual(errors, [])
+  assert.deepEqual(warnings.map((text) => text.split(':')[0]), ['spec.podConfig.resources.requests'])
+  assert.deepEqual(conversion.lift(edited, 'v1alpha1', hub), { ...hub, spec: { ...spec(hub), activeDeadlineSeconds: 60 } })
 })
 
 const cell = (index: number, outcome: string, more: JsonObject = {}): JsonObject => ({ index, outcome, ...more })
