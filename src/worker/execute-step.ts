@@ -31,7 +31,7 @@ export const PROCESS_FILE = 'process.json'
 const RUNNER = fileURLToPath(new URL('./runner/runner.py', import.meta.url))
 const POLL_MS = 200
 /** More than the runner ever writes: what is beyond was written by somebody else. */
-const MAX_RECORDS_BYTES = 256 * 1024 ** 2
+const MAX_RECORDS_BYTES = 64 * 1024 ** 2
 /** The runner ends by itself; this is for one that hangs. */
 const LATE_MS = 30_000
 

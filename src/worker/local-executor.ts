@@ -33,7 +33,7 @@ export async function openLocalExecutor(options: LocalExecutorOptions): Promise<
   await mkdir(attemptsDirectory, { recursive: true, mode: 0o700 })
   const owner = join(options.dataDir, 'worker.json')
   await takeOver(owner)
-  await endAbandoned(attemptsDirectory, options.log)
+  await endAbandoned(attemptsDirectory, options)
   const live = new Map<string, LiveAttempt>()
   const prepare = sharedPreparation(options)
   const cancel = async (id: string): Promise<void> => {
@@ -77,12 +77,12 @@ async function runToEnd(options: LocalExecutorOptions, { request, directory, obs
     if (!abort.signal.aborted) last = { type: 'failed', failure: failureOf(error) }
   }
   // told only when nothing of the attempt is left: what comes next may use the same names
-  await removeAttempt(directory, request.id).catch((error: unknown) => options.log.warn('attempt directory not removed', { err: error, attempt: request.id }))
+  await removeAttempt(directory, request.id, options.clock).catch((error: unknown) => options.log.warn('attempt directory not removed', { err: error, attempt: request.id }))
   if (last && !abort.signal.aborted) observations.push(last)
 }
 
-async function removeAttempt(directory: string, id: string): Promise<void> {
-  await killMarked(id)
+async function removeAttempt(directory: string, id: string, clock: Clock): Promise<void> {
+  await killMarked(id, clock)
   await rm(directory, { recursive: true, force: true, maxRetries: 3 })
 }
 
@@ -122,12 +122,12 @@ async function takeOver(owner: string): Promise<void> {
   await writeFile(owner, JSON.stringify({ pid: process.pid, startTime: mine }), { mode: 0o600 })
 }
 
-async function endAbandoned(attemptsDirectory: string, log: Log): Promise<void> {
+async function endAbandoned(attemptsDirectory: string, { clock, log }: LocalExecutorOptions): Promise<void> {
   for (const id of await readdir(attemptsDirectory)) {
     // the mark finds all of them where the system shows it; elsewhere the runner's group is what is known
     const { pid, startTime } = await readFile(join(attemptsDirectory, id, PROCESS_FILE), 'utf8').then(JSON.parse).catch(() => ({}))
     if (typeof pid === 'number' && startTime !== undefined && (await readStartTime(pid)) === startTime) signalGroup(pid, 'SIGKILL')
-    const killed = await killMarked(id)
+    const killed = await killMarked(id, clock)
     log.info('ended an attempt of an earlier worker', { attempt: id, processes: killed })
     await rm(join(attemptsDirectory, id), { recursive: true, force: true, maxRetries: 3 })
   }

@@ -166,20 +166,27 @@ export async function findMarked(mark: string): Promise<number[]> {
   return found.filter((pid) => pid !== undefined)
 }
 
-/** Kills what carries an attempt's mark, until there is nothing left (a process may fork while we look). Returns how many were killed. */
-export async function killMarked(mark: string): Promise<number> {
-  let killed = 0
-  for (let round = 0; round < 5; round++) {
+const KILL_ROUNDS = 100
+const KILL_PAUSE_MS = 20
+
+/**
+ * Kills what carries an attempt's mark, until there is nothing left: a process may fork while we look, and the killed
+ * need a moment. Returns how many processes there were.
+ */
+export async function killMarked(mark: string, clock: Clock): Promise<number> {
+  const killed = new Set<number>()
+  for (let round = 0; round < KILL_ROUNDS; round++) {
     const pids = await findMarked(mark)
     if (pids.length === 0) break
     for (const pid of pids) {
       try {
         process.kill(pid, 'SIGKILL')
-        killed++
       } catch {
         // gone meanwhile
       }
+      killed.add(pid)
     }
+    await clock.sleep(KILL_PAUSE_MS)
   }
-  return killed
+  return killed.size
 }

@@ -1,4 +1,4 @@
-/** The report step: a process of its own compares and cuts to size; what it writes is read as hostile input. */
+/** The report step: a process of its own (the command `report`) compares and cuts to size; what it writes is read as hostile input. */
 import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -25,13 +25,14 @@ const TIMEOUT_MS = 120_000
 const MAX_REPORT_BYTES = 2 * 1024 ** 2
 const HEAP_MEBIBYTES = 768
 // built, the sources are .js files
-const SCRIPT = fileURLToPath(new URL(`./report-main${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url))
+const PROGRAM = fileURLToPath(new URL(`../main${import.meta.url.endsWith('.ts') ? '.ts' : '.js'}`, import.meta.url))
 
 /** Makes the report of an attempt. Throws AttemptError with ResultsUnavailable when there is none that can be read. */
 export async function makeReport(options: ReportStepOptions): Promise<Report> {
   const { directory, spec, failure, environment, clock, signal } = options
-  await writeFile(join(directory, 'job.json'), JSON.stringify({ spec, ...(failure ? { failure } : {}) }))
-  const args = [`--max-old-space-size=${HEAP_MEBIBYTES}`, SCRIPT, directory]
+  await writeFile(join(directory, 'job.json'), JSON.stringify({ spec }))
+  if (failure) await writeFile(join(directory, 'failure.json'), JSON.stringify(failure))
+  const args = [`--max-old-space-size=${HEAP_MEBIBYTES}`, PROGRAM, 'report', directory]
   const exit = await startProcess({ command: process.execPath, args, environment, clock, signal, timeoutMs: TIMEOUT_MS }).exited
   signal.throwIfAborted()
   if (exit.code !== 0) {

@@ -28,7 +28,7 @@ INTERRUPT_GRACE_SECONDS = 10
 # A message lost on the way is told, never a silent match: wait long for what the kernel has printed.
 IOPUB_TIMEOUT_SECONDS = 300
 MAX_CELL_OUTPUT_BYTES = 4 << 20
-MAX_OUTPUT_BYTES = 32 << 20
+MAX_OUTPUT_BYTES = 24 << 20
 MAX_CELL_OUTPUTS = 2000
 MAX_TRACEBACK_CHARACTERS = 64 << 10
 SKIP_TAGS = {"skip-execution", "nbval-skip"}

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { systemClock } from '../base/clock.ts'
+import { execute } from './execute-step.ts'
+import { makeJob } from './job.fixture.ts'
+import type { JobSpec } from './job.ts'
+import { ATTEMPT_MARK, findMarked, killMarked, startProcess } from './process-group.ts'
+import { prepareTestPython, testEnvironment } from './python-environment.fixture.ts'
+import type { CellRecord, EndRecord, NotebookRecord, RunnerRecord } from './records.ts'
+import type { Failure } from './report-types.ts'
+
+const work = mkdtempSync(join(tmpdir(), 'nvj-execute-'))
+let python = ''
+before(async () => {
+  python = await prepareTestPython()
+}, { timeout: 300_000 })
+after(() => rmSync(work, { recursive: true, force: true }))
+
+type Cell = string | { source: string; tags?: string[]; type?: string }
+const KERNEL = { kernelspec: { name: 'python3', language: 'python', display_name: 'Python 3' } }
+
+function notebook(cells: readonly Cell[], metadata: object = KERNEL): string {
+  const made = cells.map((cell, i) => {
+    const { source, tags = [], type = 'code' } = typeof cell === 'string' ? { source: cell } : cell
+    return { cell_type: type, id: `c${i}`, metadata: { tags }, source, ...(type === 'code' ? { execution_count: null, outputs: [] } : {}) }
+  })
+  return JSON.stringify({ nbformat: 4, nbformat_minor: 5, metadata, cells: made })
+}
+
+type Result = { records: RunnerRecord[]; failure: Failure | undefined; directory: string; notebook: NotebookRecord | undefined; cells: CellRecord[]; end: EndRecord | undefined }
+
+let count = 0
+async function run(text: string, more: { execution?: JobSpec['execution']; spec?: Partial<JobSpec>; deadlineMs?: number; onRecord?: (record: RunnerRecord) => void; signal?: AbortSignal; mark?: string } = {}): Promise<Result> {
+  const directory = mkdtempSync(join(work, `${count++}-`))
+  const path = join(directory, 'n.ipynb')
+  writeFileSync(path, text)
+  const records: RunnerRecord[] = []
+  const failure = await execute({
+    directory,
+    python,
+    spec: { ...makeJob({ spec: more.spec ?? {} }).spec, ...(more.execution ? { execution: more.execution } : {}) },
+    checkout: directory,
+    notebook: path,
+    deadlineMs: more.deadlineMs ?? 60_000,
+    environment: { ...testEnvironment(), [ATTEMPT_MARK]: more.mark ?? 'execute-test', IPYTHONDIR: join(directory, 'ipython'), JUPYTER_RUNTIME_DIR: join(directory, 'jupyter') },
+    onRecord: (record) => {
+      records.push(record)
+      more.onRecord?.(record)
+    },
+    clock: systemClock,
+    signal: more.signal ?? new AbortController().signal,
+  })
+  return {
+    records,
+    failure,
+    directory,
+    notebook: records.find((record) => record.type === 'notebook'),
+    cells: records.filter((record) => record.type === 'cell'),
+    end: records.find((record) => record.type === 'end'),
+  }
+}
+
+/** What the runner says of notebooks that it only reads, all in one process. */
+async function readAll(texts: readonly string[]): Promise<string[]> {
+  const directory = mkdtempSync(join(work, 'read-'))
+  const paths = texts.map((_, i) => join(directory, `${i}.ipynb`))
+  for (const [i, path] of paths.entries()) writeFileSync(path, texts[i]!)
+  const script = 'import sys; sys.path.insert(0, sys.argv[1])\nfrom notebook import End, read_notebook\nfor path in sys.argv[2:]:\n  try: read_notebook(path); print("fine")\n  except End as end: print(end.record["message"])'
+  const exit = await startProcess({ command: python, args: ['-I', '-B', '-c', script, join(import.meta.dirname, 'runner'), ...paths], environment: testEnvironment(), clock: systemClock }).exited
+  assert.equal(exit.code, 0, exit.stderr)
+  return exit.stdout.trim().split('\n')
+}
+
+const outcomes = ({ cells }: Result): string[] => cells.map(({ index, outcome }) => `${index} ${outcome}`)
+const streamOf = (cell: CellRecord | undefined): unknown => cell?.outputs.map(({ name, text }) => [name, text])
+
+// a kernel takes a second to start: the machine has at least two cores
+describe('the runner', { concurrency: 3, timeout: 120_000 }, () => {
+  test('all cells, their outputs and what they raised', async () => {
+    const result = await run(
+      notebook([
+        { source: '# title', type: 'markdown' },
+        'import sys\nprint("a", flush=True)\nprint("err", file=sys.stderr, flush=True)\nprint("b")\n1 + 1',
+        '   \n',
+        { source: '1 / 0', tags: ['raises-exception'] },
+        { source: '1 / 0', tags: ['nbval-raises-exception'] },
+        { source: 'x', tags: ['skip-execution'] },
+        { source: 'x', tags: ['nbval-skip'] },
+        { source: '1', tags: ['raises-exception'] },
+        'raise KeyError("k")',
+        'print("1%\\r50%\\r99%")\nprint("abc\\b\\bX")',
+      ]),
+      { execution: { allowedErrorNames: ['KeyError'] } },
+    )
+    assert.deepEqual(outcomes(result), ['1 Succeeded', '2 Skipped', '3 Succeeded', '4 Succeeded', '5 Skipped', '6 Skipped', '7 Succeeded', '8 Succeeded', '9 Succeeded'])
+    const [first, , raised, , , , silent, allowed, progress] = result.cells
+    assert.deepEqual(streamOf(first)?.toString(), [['stdout', 'a\nb\n'], ['stderr', 'err\n'], [undefined, undefined]].toString(), 'streams are coalesced, stdout first')
+    assert.deepEqual([raised?.error?.name, raised?.expectsError], ['ZeroDivisionError', true])
+    assert.deepEqual([silent?.error, silent?.expectsError], [undefined, true])
+    assert.equal(allowed?.error?.name, 'KeyError')
+    assert.deepEqual(streamOf(progress), [['stdout', '99%\naX\n']])
+    assert.equal(result.end?.outcome, 'Completed')
+    assert.equal(result.failure, undefined)
+    assert.deepEqual(result.notebook?.cells.map(({ id, type }) => `${id} ${type}`).slice(0, 2), ['c0 Markdown', 'c1 Code'])
+    const executed = JSON.parse(readFileSync(join(result.directory, 'executed.ipynb'), 'utf8'))
+    assert.equal(executed.cells[1].execution_count, 1)
+    assert.deepEqual(existsSync(join(result.directory, 'n.ipynb')), true)
+  })
+
+  test('the first failed cell ends the run, unless the job says otherwise', async () => {
+    const cells = ['1', '%no_such_magic', '3']
+    const fast = await run(notebook(cells))
+    assert.deepEqual(outcomes(fast), ['0 Succeeded', '1 Failed'], 'the reply decides: a bad magic prints no error')
+    assert.deepEqual([fast.end?.outcome, fast.end?.cell], ['Completed', 1])
+    const all = await run(notebook(cells), { execution: { errorPolicy: 'Continue' } })
+    assert.deepEqual(outcomes(all), ['0 Succeeded', '1 Failed', '2 Succeeded'])
+  })
+
+  test('a cell that takes too long is interrupted, also one that takes no interrupt', async () => {
+    const slow = await run(notebook(['import time; print("on", flush=True); time.sleep(60)', '2']), { execution: { cellTimeoutSeconds: 1, errorPolicy: 'Continue' } })
+    assert.deepEqual(outcomes(slow), ['0 TimedOut'], 'nothing runs after a timeout')
+    assert.deepEqual([slow.end?.outcome, slow.end?.cell, slow.end?.message], ['CellTimeout', 0, 'cell 0 did not end within 1 s'])
+    assert.deepEqual(slow.cells[0]?.outputs[0]?.text, 'on\n')
+  })
+
+  test('the deadline of the job ends the run with what there is', async () => {
+    const result = await run(notebook(['1', 'import time; time.sleep(60)', '3']), { deadlineMs: 3_000 })
+    assert.deepEqual(outcomes(result), ['0 Succeeded', '1 TimedOut'])
+    assert.deepEqual([result.end?.outcome, result.end?.cell], ['DeadlineExceeded', 1])
+  })
+
+  test('a dead kernel is told apart', async () => {
+    const result = await run(notebook(['print("last words", flush=True)', 'import os, signal; os.kill(os.getpid(), signal.SIGKILL)', '3']))
+    assert.deepEqual(outcomes(result), ['0 Succeeded', '1 KernelDied'])
+    assert.equal(result.end?.outcome, 'KernelDied')
+    assert.match(result.end?.message ?? '', /the kernel died in cell 1 \(killed by signal 9/)
+  })
+
+  test('the kernel: of the job, of the notebook, else one of its language', async () => {
+    const strange = await run(notebook(['print("é", "日本")'], { kernelspec: { name: 'my-conda-env', language: 'python', display_name: 'x' } }))
+    assert.deepEqual([strange.notebook?.kernelName, streamOf(strange.cells[0])], ['python3', [['stdout', 'é 日本\n']]])
+    const bare = await run(notebook(['1'], {}))
+    assert.equal(bare.end?.outcome, 'Completed')
+    const julia = await run(notebook(['1'], { kernelspec: { name: 'julia-1.9', language: 'julia', display_name: 'x' } }))
+    assert.deepEqual([julia.end?.outcome, julia.notebook?.kernelName, julia.cells.length], ['KernelNotFound', 'julia-1.9', 0])
+    assert.match(julia.end?.message ?? '', /the kernel "julia-1.9" is not installed; installed kernels: .*python3/)
+    const asked = await run(notebook(['1']), { execution: { kernelName: 'mine' } })
+    assert.equal(asked.end?.outcome, 'KernelNotFound', 'what the job names is not replaced')
+  })
+
+  test('what is no notebook is refused with its place', async () => {
+    const cases: [string, RegExp][] = [
+      ['{"cells": [}', /not JSON: .* at line 1 column 12/],
+      ['[]', /not a JSON object/],
+      ['{}', /"nbformat" must be an integer/],
+      ['{"nbformat": null, "nbformat_minor": null}', /must be an integer/],
+      ['{"nbformat": 7, "nbformat_minor": 0}', /format 7.0 is not supported/],
+      ['{"nbformat": 3, "nbformat_minor": 0, "metadata": {}}', /no list "worksheets"/],
+      ['{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [{"cell_type": "code", "id": "a", "metadata": {}, "outputs": [], "execution_count": null, "source": 5}]}', /cells\[0\]\.source: 5 /],
+      ['{"nbformat": 4, "nbformat_minor": 5, "metadata": {}, "cells": [7]}', /cannot be read|not valid/],
+      [`${'['.repeat(100_000)}`, /nested too deep|not JSON/],
+      ['\ufeff{"nbformat": 4, "nbformat_minor": 5}', /no list "cells"/],
+    ]
+    const messages = await readAll(cases.map(([text]) => text))
+    for (const [i, [, message]] of cases.entries()) assert.match(messages[i] ?? '', message)
+    assert.equal((await run('{')).end?.outcome, 'NotebookInvalid')
+  })
+
+  test('old formats and missing ids are mended in memory', async () => {
+    const old = await run(JSON.stringify({ nbformat: 3, nbformat_minor: 0, metadata: { name: '' }, worksheets: [{ metadata: {}, cells: [{ cell_type: 'code', language: 'python', collapsed: false, input: 'print(3)', outputs: [], prompt_number: 1, metadata: {} }] }] }))
+    assert.deepEqual([old.notebook?.nbformat, old.notebook?.cells[0]?.id, streamOf(old.cells[0])], ['3.0', '', [['stdout', '3\n']]])
+    assert.match(readFileSync(join(old.directory, 'n.ipynb'), 'utf8'), /"nbformat":3/, 'the file itself is left alone')
+  })
+
+  test('stored outputs are told when they are the reference', async () => {
+    const stored = JSON.parse(notebook(['1']))
+    stored.cells[0].outputs = [{ output_type: 'stream', name: 'stdout', text: ['a\n', 'b\n'] }]
+    const spec = { comparison: { reference: 'StoredOutputs' as const } }
+    const result = await run(JSON.stringify(stored), { spec })
+    assert.deepEqual(result.notebook?.cells[0]?.storedOutputs, [{ output_type: 'stream', name: 'stdout', text: 'a\nb\n' }])
+  })
+
+  test('input() fails with a hint, and a flood of output is cut', async () => {
+    const result = await run(notebook(['for _ in range(80): print("x" * 100_000)', 'input()']))
+    const [flood, asked] = result.cells
+    assert.equal(flood?.outputsTruncated, true)
+    assert.ok(JSON.stringify(flood).length < 5 * 1024 ** 2)
+    assert.match(asked?.error?.value ?? '', /a validation has no keyboard/)
+  })
+
+  test('cancelled while a cell runs: an end record, and nothing lives on', async () => {
+    const [abort, mark] = [new AbortController(), systemClock.uuid()]
+    const run1 = run(notebook(['import subprocess, sys, time\nsubprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)\ntime.sleep(60)']), {
+      mark,
+      signal: abort.signal,
+      onRecord: (record) => record.type === 'cell-start' && setImmediate(() => abort.abort(new Error('cancelled'))),
+    })
+    await assert.rejects(run1, /cancelled/)
+    await killMarked(mark, systemClock)
+    assert.deepEqual(await findMarked(mark), [])
+  })
+
+  test('a runner that is killed is no success', async () => {
+    const mark = systemClock.uuid()
+    const result = await run(notebook(['import os, signal; os.kill(os.getppid(), signal.SIGKILL)']), { mark })
+    await killMarked(mark, systemClock)
+    assert.equal(result.end, undefined)
+    assert.equal(result.failure?.reason, 'RunnerUnavailable')
+    assert.match(result.failure?.message ?? '', /the runner ended without a result \(killed by SIGKILL/)
+  })
+})
