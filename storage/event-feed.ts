@@ -2,8 +2,10 @@
  * Watches of a store in this process: events come from a window in memory, and from the store's log for a watcher that is behind it.
  * A watcher is only a cursor, so a slow one costs nothing and cannot lose or repeat an event.
  */
-import { compareKeys, Unavailable } from './backend.ts'
+import { Unavailable } from './backend.ts'
 import type { BackendError, WatchBatch, WatchEvent, WatchRequest } from './backend.ts'
+import { openWindow } from './event-window.ts'
+import type { EventWindow } from './event-window.ts'
 
 /** Bytes of values kept in the window. */
 const WINDOW_BYTES = 8 * 1024 * 1024
@@ -39,81 +41,90 @@ export interface EventFeed {
   end(cause?: BackendError): void
 }
 
+/** Opens a feed; see EventFeed. */
+export function openFeed({ revision, read, windowBytes = WINDOW_BYTES }: FeedOptions): EventFeed {
+  const state: FeedState = { revision, read, window: openWindow(revision, windowBytes), watchers: new Set(), ended: false, cause: undefined }
+  const wakeAll = (): void => {
+    for (const watcher of state.watchers) watcher.wake()
+  }
+  return {
+    get revision() {
+      return state.revision
+    },
+    get watchers() {
+      return state.watchers.size
+    },
+    publish(events, upTo) {
+      state.window.add(events)
+      state.revision = upTo
+      wakeAll()
+    },
+    compact: (oldest) => state.window.trim(oldest - 1),
+    watch: (request) => ({
+      [Symbol.asyncIterator]() {
+        const watcher: Watcher = { left: false, wake: () => {} }
+        return leavable(follow(state, request, watcher), watcher)
+      },
+    }),
+    end(cause) {
+      if (state.ended) return
+      state.ended = true
+      state.cause = cause
+      wakeAll()
+    },
+  }
+}
+
+interface FeedState {
+  revision: number
+  ended: boolean
+  cause: BackendError | undefined
+  readonly read: FeedOptions['read']
+  readonly window: EventWindow
+  readonly watchers: Set<Watcher>
+}
+
 interface Watcher {
   left: boolean
   wake: () => void
 }
 
-/** Opens a feed; see EventFeed. */
-export function openFeed(options: FeedOptions): EventFeed {
-  const window = openWindow(options.revision, options.windowBytes ?? WINDOW_BYTES)
-  const watchers = new Set<Watcher>()
-  let revision = options.revision
-  const end: { reached: boolean; cause?: BackendError } = { reached: false }
-
-  const wakeAll = (): void => {
-    for (const watcher of watchers) watcher.wake()
-  }
-
-  const nextBatch = async (request: WatchRequest, after: number): Promise<WatchBatch> => {
-    if (after < window.after) return options.read({ start: request.start, end: request.end, after })
-    return { events: window.events(request, after), revision }
-  }
-
-  async function* follow(request: WatchRequest, watcher: Watcher): AsyncGenerator<WatchBatch, void, undefined> {
-    if (end.reached) throw end.cause ?? new Unavailable('the store is closed')
-    watchers.add(watcher)
-    const leave = (): void => leaveWatch(watcher)
-    request.signal?.addEventListener('abort', leave, { once: true })
-    try {
-      let cursor = request.after
-      for (let first = true; !watcher.left && !request.signal?.aborted && !end.reached; ) {
-        if (!first && revision <= cursor) {
-          await new Promise<void>((resolve) => (watcher.wake = resolve))
-          continue
-        }
-        first = false
-        const batch = await nextBatch(request, cursor)
-        if (watcher.left) return
-        cursor = Math.max(cursor, batch.revision)
-        yield batch
-      }
-      if (end.cause && !watcher.left && !request.signal?.aborted) throw end.cause
-    } catch (err) {
-      // The log cannot be read once the store closes; that ends the watch cleanly.
-      if (!end.reached || end.cause) throw err
-    } finally {
-      request.signal?.removeEventListener('abort', leave)
-      watchers.delete(watcher)
+async function* follow(state: FeedState, request: WatchRequest, watcher: Watcher): AsyncGenerator<WatchBatch, void, undefined> {
+  if (state.ended) throw state.cause ?? new Unavailable('the store is closed')
+  const { signal } = request
+  const leave = (): void => leaveWatch(watcher)
+  if (signal?.aborted) return
+  signal?.addEventListener('abort', leave, { once: true })
+  state.watchers.add(watcher)
+  try {
+    let cursor = request.after
+    for (let first = true; !watcher.left && !state.ended; first = false) {
+      if (!first) await progress(state, watcher, cursor)
+      if (watcher.left || state.ended) break
+      const batch = await nextBatch(state, request, cursor)
+      if (watcher.left) break
+      cursor = Math.max(cursor, batch.revision)
+      yield batch
     }
+    if (state.cause && !watcher.left) throw state.cause
+  } catch (err) {
+    // The log cannot be read once the store closes; that ends the watch cleanly.
+    if (!state.ended || state.cause) throw err
+  } finally {
+    signal?.removeEventListener('abort', leave)
+    state.watchers.delete(watcher)
   }
+}
 
-  return {
-    get revision() {
-      return revision
-    },
-    get watchers() {
-      return watchers.size
-    },
-    publish(events, upTo) {
-      window.add(events)
-      revision = upTo
-      wakeAll()
-    },
-    compact: (oldest) => window.trim(oldest - 1),
-    watch: (request) => ({
-      [Symbol.asyncIterator]() {
-        const watcher: Watcher = { left: false, wake: () => {} }
-        return leavable(follow(request, watcher), watcher)
-      },
-    }),
-    end(cause) {
-      if (end.reached) return
-      end.reached = true
-      if (cause) end.cause = cause
-      wakeAll()
-    },
+/** Resolves when there is something after `cursor`, or the watch is over. */
+async function progress(state: FeedState, watcher: Watcher, cursor: number): Promise<void> {
+  while (state.revision <= cursor && !watcher.left && !state.ended) {
+    await new Promise<void>((resolve) => (watcher.wake = resolve))
   }
+}
+
+async function nextBatch({ window, read, revision }: FeedState, { start, end }: WatchRequest, after: number): Promise<WatchBatch> {
+  return after < window.after ? read({ start, end, after }) : { events: window.events({ start, end }, after), revision }
 }
 
 function leaveWatch(watcher: Watcher): void {
@@ -130,70 +141,4 @@ function leavable(generator: AsyncGenerator<WatchBatch, void, undefined>, watche
       return generator.return()
     },
   }
-}
-
-interface Window {
-  /** All events above this revision are here. */
-  readonly after: number
-  add(events: readonly WatchEvent[]): void
-  /** Drops the events up to a revision. */
-  trim(upTo: number): void
-  events(range: { start: string; end: string }, after: number): WatchEvent[]
-}
-
-function openWindow(revision: number, maxBytes: number): Window {
-  let kept: WatchEvent[] = []
-  let first = 0
-  let bytes = 0
-  let after = revision
-
-  const drop = (): void => {
-    const event = kept[first++]!
-    bytes -= eventBytes(event)
-    after = Math.max(after, event.revision)
-    // Dropping from the front of an array one by one would move the rest each time.
-    if (first > 1024 && first * 2 > kept.length) {
-      kept = kept.slice(first)
-      first = 0
-    }
-  }
-  const indexAbove = (target: number): number => {
-    let low = first
-    let high = kept.length
-    while (low < high) {
-      const middle = (low + high) >>> 1
-      if (kept[middle]!.revision > target) high = middle
-      else low = middle + 1
-    }
-    return low
-  }
-  return {
-    get after() {
-      return after
-    },
-    add(events) {
-      for (const event of events) {
-        kept.push(event)
-        bytes += eventBytes(event)
-      }
-      while (bytes > maxBytes && first < kept.length) drop()
-    },
-    trim(upTo) {
-      while (first < kept.length && kept[first]!.revision <= upTo) drop()
-      after = Math.max(after, upTo)
-    },
-    events(range, above) {
-      const found: WatchEvent[] = []
-      for (let i = indexAbove(above); i < kept.length; i++) {
-        const event = kept[i]!
-        if (compareKeys(event.key, range.start) >= 0 && compareKeys(event.key, range.end) < 0) found.push(event)
-      }
-      return found
-    },
-  }
-}
-
-/** An estimate: the bytes it holds, and the objects around them. */
-function eventBytes(event: WatchEvent): number {
-  return (event.value?.byteLength ?? 0) + (event.previous?.value.byteLength ?? 0) + 256
 }

@@ -1,6 +1,6 @@
 /** The data directory of the embedded store: made, locked against a second process, and let go again. */
-import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StoreLocked } from './sqlite-protocol.ts'
 
@@ -33,12 +33,15 @@ export function isFull(err: unknown): boolean {
  * with the owner's pid only informs. Throws StoreLocked, or what the file system or SQLite throws.
  */
 export function openDirectory(directory: string): Directory {
-  mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const firstMade = mkdirSync(directory, { recursive: true, mode: 0o700 })
   const file = join(directory, DATABASE)
-  createFile(file)
   const database = new DatabaseSync(file)
   try {
+    // Before the first access, which makes the write-ahead log with the same mode. The file is never opened but by SQLite: closing it again
+    // would end every lock that this process has on it.
+    chmodSync(file, 0o600)
     lock(database, directory)
+    syncDirectories(directory, firstMade)
     writeOwner(directory)
   } catch (err) {
     database.close()
@@ -55,14 +58,15 @@ export function openDirectory(directory: string): Directory {
   }
 }
 
-/** SQLite would make it readable for all. Never opened when it exists: closing it again would end the locks that this process has on it. */
-function createFile(file: string): void {
-  if (existsSync(file)) return
-  closeSync(openSync(file, 'wx', 0o600))
-  for (const directory of [dirname(file), dirname(dirname(file))]) syncDirectory(directory)
+/** A new file is there after a power cut only when its directory is synced too, and so on up to the first one that was there before. */
+function syncDirectories(directory: string, firstMade: string | undefined): void {
+  const last = firstMade === undefined ? resolve(directory) : dirname(resolve(firstMade))
+  for (let path = resolve(directory); ; path = dirname(path)) {
+    syncDirectory(path)
+    if (path === last || path === dirname(path)) return
+  }
 }
 
-/** A new file is there after a power cut only when its directory is synced too. */
 function syncDirectory(directory: string): void {
   const fd = openSync(directory, 'r')
   try {

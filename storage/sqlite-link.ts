@@ -33,12 +33,14 @@ export interface LinkOptions extends WorkerStart {
   readonly script?: URL
 }
 
-interface Pending {
+interface Waiting {
   readonly name: CallName
   readonly listener: Listener<CallName>
   readonly resolve: (result: never) => void
   readonly reject: (reason: Error) => void
 }
+
+type Greeting = Exclude<Hello, { failure: unknown }>
 
 /** The script has this file's own extension: .ts by type stripping, .js once built. */
 const SCRIPT = new URL(`./sqlite-worker${extname(import.meta.filename)}`, import.meta.url)
@@ -60,48 +62,21 @@ export async function openLink({ directory, firstRevision, onCrash, script = SCR
   return linkTo(worker, exited, hello, onCrash)
 }
 
-function linkTo(worker: Worker, exited: Promise<void>, hello: Exclude<Hello, { failure: unknown }>, onCrash: (cause: Unavailable) => void): Link {
-  const pending = new Map<number, Pending>()
-  let queue: Call[] = []
-  let calls = 0
+function linkTo(worker: Worker, exited: Promise<void>, hello: Greeting, onCrash: (cause: Unavailable) => void): Link {
+  const calls = openCalls(worker)
   let refusal: Unavailable | undefined
   let closed: Promise<void> | undefined
-
-  const flush = (): void => {
-    const message = queue
-    queue = []
-    if (!refusal || closed) worker.postMessage(message)
-  }
-  const send = <N extends CallName>(name: N, params: Calls[N]['params'], listener: Listener<N> = {}): Promise<Calls[N]['result']> =>
-    new Promise((resolve, reject) => {
-      const id = ++calls
-      if (queue.push({ id, name, params } as Call) === 1) setImmediate(flush)
-      pending.set(id, { name, listener: listener as Listener<CallName>, resolve, reject })
-    })
-  const receive = (reply: Reply): void => {
-    const call = pending.get(reply.id)!
-    if ('page' in reply) return call.listener.onPage?.(reply.page)
-    pending.delete(reply.id)
-    if ('failure' in reply) return call.reject(fromFailure(reply.failure))
-    call.listener.onResult?.(reply.result)
-    call.resolve(reply.result as never)
-  }
-  const crash = (cause: Error): void => {
-    if (closed && pending.size === 0) return
-    refusal = new Unavailable(`the store has failed: ${cause.message}`, { cause })
-    const unsent = new Set(queue.map((call) => call.id))
-    for (const [id, { name, reject }] of pending) {
-      const written = (name === 'commit' || name === 'endLease') && !unsent.has(id)
-      reject(written ? new UnknownOutcome(`the store has failed during the write: ${cause.message}`, { cause }) : refusal)
-    }
-    pending.clear()
-    onCrash(refusal)
-  }
   let failed: Error | undefined
-  worker.on('message', (replies: Reply[]) => replies.forEach(receive))
-  worker.on('error', (err) => (failed = err instanceof Error ? err : new Error(String(err))))
-  worker.on('exit', (code) => crash(failed ?? new Error(`its thread has ended with code ${code}`)))
 
+  worker.on('message', (replies: Reply[]) => replies.forEach(calls.receive))
+  worker.on('error', (err) => (failed = err instanceof Error ? err : new Error(String(err))))
+  worker.on('exit', (code) => {
+    if (closed && calls.done()) return
+    const cause = failed ?? new Error(`its thread has ended with code ${code}`)
+    refusal = new Unavailable(`the store has failed: ${cause.message}`, { cause })
+    calls.rejectAll(refusal, new UnknownOutcome(`the store has failed during the write: ${cause.message}`, { cause }))
+    onCrash(refusal)
+  })
   const check = (): void => {
     if (refusal) throw refusal
   }
@@ -110,13 +85,55 @@ function linkTo(worker: Worker, exited: Promise<void>, hello: Exclude<Hello, { f
     check,
     async call(name, params, listener) {
       check()
-      return send(name, params, listener)
+      return calls.send(name, params, listener)
     },
     close() {
       if (refusal && !closed) return exited
       refusal ??= new Unavailable('the store is closed')
-      closed ??= send('close', undefined).then(() => exited)
+      closed ??= calls.send('close', undefined).then(() => exited)
       return closed
     },
+  }
+}
+
+/** The calls that wait for their answers. */
+interface WaitingCalls {
+  send<N extends CallName>(name: N, params: Calls[N]['params'], listener?: Listener<N>): Promise<Calls[N]['result']>
+  receive(reply: Reply): void
+  /** Rejects writes that the worker has got with `unknown`, all else with `refusal`. */
+  rejectAll(refusal: Unavailable, unknown: UnknownOutcome): void
+  done(): boolean
+}
+
+function openCalls(worker: Worker): WaitingCalls {
+  const waiting = new Map<number, Waiting>()
+  let unsent: Call[] = []
+  let ids = 0
+
+  const flush = (): void => {
+    worker.postMessage(unsent)
+    unsent = []
+  }
+  return {
+    send: (name, params, listener = {}) =>
+      new Promise((resolve, reject) => {
+        const id = ++ids
+        waiting.set(id, { name, listener: listener as Listener<CallName>, resolve, reject })
+        if (unsent.push({ id, name, params } as Call) === 1) setImmediate(flush)
+      }),
+    receive(reply) {
+      const call = waiting.get(reply.id)!
+      if ('page' in reply) return call.listener.onPage?.(reply.page)
+      waiting.delete(reply.id)
+      if ('failure' in reply) return call.reject(fromFailure(reply.failure))
+      call.listener.onResult?.(reply.result)
+      call.resolve(reply.result as never)
+    },
+    rejectAll(refusal, unknown) {
+      const kept = new Set(unsent.map((call) => call.id))
+      for (const [id, { name, reject }] of waiting) reject((name === 'commit' || name === 'endLease') && !kept.has(id) ? unknown : refusal)
+      waiting.clear()
+    },
+    done: () => waiting.size === 0,
   }
 }

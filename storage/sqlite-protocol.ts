@@ -86,12 +86,11 @@ export type Failure =
   | { readonly kind: 'StoreLocked'; readonly directory: string; readonly pid: number | undefined }
   | { readonly kind: 'DirectoryUnusable'; readonly directory: string; readonly reason: string }
 
-/** The failure that stands for an error, undefined for one that is not expected. */
+/** The failure that stands for an error of a call, undefined for one that is not expected. */
 export function toFailure(err: unknown): Failure | undefined {
   if (err instanceof Compacted) return { kind: 'Compacted', revision: err.compactedRevision }
   if (err instanceof FutureRevision) return { kind: 'FutureRevision', revision: err.currentRevision }
   if (err instanceof OutOfSpace) return { kind: 'OutOfSpace', message: err.message }
-  if (err instanceof StoreLocked) return { kind: 'StoreLocked', directory: err.directory, pid: err.pid }
   return undefined
 }
 

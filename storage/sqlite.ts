@@ -113,10 +113,10 @@ function createBackend(link: Link, feed: EventFeed, leases: LeaseTable, stopComp
 async function commit(request: CommitRequest, link: Link, feed: EventFeed, leases: LeaseTable): Promise<CommitResult> {
   checkCommitRequest(request)
   for (const { lease } of request.put ?? []) if (lease !== undefined) leases.check(lease)
-  const put = request.put?.map((item) => ({ ...item, value: exact(item.value) }))
-  const outcome = await link.call('commit', { ...request, ...(put && { put }) }, {
+  const put = (request.put ?? []).map((item) => ({ ...item, value: exact(item.value) }))
+  const outcome = await link.call('commit', { compare: request.compare, put, delete: request.delete ?? [] }, {
     onResult(result) {
-      if (result.succeeded && result.events.length > 0) feed.publish(result.events.map((event, i) => withValue(event, put?.[i]?.value)), result.revision)
+      if (result.succeeded && result.events.length > 0) feed.publish(result.events.map((event, i) => withValue(event, put[i]?.value)), result.revision)
     },
   })
   return outcome.succeeded ? { succeeded: true, revision: outcome.revision } : outcome
