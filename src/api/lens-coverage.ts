@@ -66,6 +66,7 @@ class Coverage {
       case 'each':
         return this.operations(operation.operations, `${join(older, operation.older)}[]`, `${join(newer, operation.newer)}[]`)
       case 'verdict':
+        if (!newer.endsWith('[]')) this.problems.push(`newer ${join(newer, operation.newer)}: a verdict stands only in items of each`)
         this.#claim('older', join(older, operation.older))
         this.#claim('newer', join(newer, operation.newer))
         return

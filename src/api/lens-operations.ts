@@ -95,9 +95,8 @@ export function verdictStep(operation: Verdict): Step {
     put(from, to, kept) {
       const value = readPath(from, olderPath)
       if (value === undefined) return
-      const outcome = kept === undefined ? undefined : readPath(kept, newerPath)
-      const holds = outcome !== undefined && kept !== undefined && judge(outcome, kept) === value
-      writePath(to, newerPath, holds ? outcome : create(value))
+      // An outcome that does not fit the verdict is none: `each` looks at the whole item.
+      writePath(to, newerPath, (kept === undefined ? undefined : readPath(kept, newerPath)) ?? create(value))
     },
     cut(from, kept) {
       const outcome = readPath(from, newerPath)

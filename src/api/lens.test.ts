@@ -194,6 +194,11 @@ test('each: a remainder counts only with the digest of the item, and never again
     if (change.kept?.index === 7) assert.deepEqual(cellLens.get(cellLens.complete(shown, tampered(change))), shown)
     else assert.deepEqual(spec, created.spec, JSON.stringify(change))
   }
+  // what was hidden of a success must not make it a failure
+  const good = v2({ cells: [{ index: 1, outcome: 'Done', trace: 't' }] })
+  const [goodEntry] = (cellLens.cut(good) as { spec: { cells: JsonObject[] } }).spec.cells
+  const forged = { spec: { cells: [{ ...goodEntry, kept: { compared: 'Other' } }] } }
+  assert.deepEqual(cellLens.complete(cellLens.get(good), forged), v2({ cells: [{ index: 1, outcome: 'Done' }] }))
 })
 
 test('coverage: a field that no operation maps is an error, on either side and inside lists', () => {
@@ -226,6 +231,8 @@ test('coverage: unknown, doubly mapped and unlike fields are errors', () => {
     'spec.a[].x: only the older version has it',
     'spec.a[].y: only the newer version has it',
   ])
+  const table = { beside: 'b', good: { value: 'Yes', outcomes: [], beside: [], create: 'Done' }, bad: { value: 'No', create: 'Failed' } }
+  assert.deepEqual(problems([verdict('a', 'a', table)], a, a), ['newer spec.a: a verdict stands only in items of each'])
   assert.deepEqual(problems([wrap('a', 'b', 'name')], a, fields({ b: fields({ name: text }) })), [
     'newer spec.b: no field of it is required or has a default, so an empty one would be lost',
   ])

@@ -203,9 +203,10 @@ holds('v1beta1 ⇄ v1: an isomorphism', [jobs.v1, jobs.v1beta1], (s, v) => {
   same(beta.get(beta.create(v)), v, 'get(create(v)) = v')
 })
 
+// Remainders that were tampered with, each beside the object that it was cut from.
 const hostile = fc.tuple(jobs.v1, arbitraryJsonObject, choices).map(([s, junk, choose]) => {
-  const real = conversion.store(s, 'v1alpha1').remainder?.v1alpha1 as JsonObject
-  return spoil(real, junk, () => choose.next().value as boolean) as JsonObject
+  const stored = conversion.store(s, 'v1alpha1')
+  return { shown: stored.object, spoilt: spoil(stored.remainder?.v1alpha1 as JsonObject, junk, () => choose.next().value as boolean) as JsonObject }
 })
 
 function spoil(value: Json, junk: Json, choose: () => boolean): Json {
@@ -215,11 +216,19 @@ function spoil(value: Json, junk: Json, choose: () => boolean): Json {
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, spoil(member as Json, junk, choose)]))
 }
 
-holds('a hostile remainder changes nothing that v1alpha1 shows, and reaches no prototype', [jobs.v1alpha1, hostile, arbitraryJson], (v, spoilt, junk) => {
-  for (const remainder of [spoilt, junk as JsonObject, { spec: junk, status: junk }, { spec: { golden: junk, podConfig: { resources: { requests: junk } } } }]) {
-    const made = alpha.complete(v, remainder)
-    same(alpha.get(made), v, 'get(complete(v, r)) = v')
-    same(complete(made, schemaOf('v1beta1')), made, 'pruned and defaulted')
+holds('a hostile remainder changes nothing that v1alpha1 shows, and reaches no prototype', [jobs.v1alpha1, hostile, arbitraryJson], (v, { shown, spoilt }, junk) => {
+  const remainders = [
+    spoilt,
+    junk as JsonObject,
+    { spec: junk, status: junk },
+    { spec: { golden: junk, podConfig: { resources: { requests: junk, limits: { keys: { cpu: junk, gpu: '1' }, absent: junk, values: { cpu: junk } } } } } },
+  ]
+  for (const written of [v, shown]) {
+    for (const remainder of remainders) {
+      const made = alpha.complete(written, remainder)
+      same(alpha.get(made), written, 'get(complete(v, r)) = v')
+      same(complete(made, schemaOf('v1beta1')), made, 'pruned and defaulted')
+    }
   }
   assert.deepEqual(Object.keys(Object.prototype), [])
 }, 200)
