@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { systemClock } from '../base/clock.ts'
+import { ensurePki } from '../commands/pki.ts'
 import type { AttemptFailure } from './attempt-failure.ts'
 import { failureOf } from './attempt-failure.ts'
 import { type Checkout, clone, CLONE_LIMITS, type CloneOptions } from './clone.ts'
@@ -136,6 +137,24 @@ test('credentials go into a header, to this server only, and are not asked for',
     assert.deepEqual(guarded.authorizations.slice(-2), ['Bearer super-secret', `Basic ${Buffer.from('x-access-token:super-secret').toString('base64')}`], 'a token is tried both ways')
   } finally {
     await guarded.close()
+  }
+})
+
+test("the server's certificate is checked, with the Secret's CA before the machine's", async () => {
+  const pki = await ensurePki(join(work, 'pki'), { hosts: ['127.0.0.1'], clock: systemClock })
+  const secure = await serveRepository(repository, undefined, pki.server)
+  const source = { url: secure.url }
+  // whatever the machine is set to
+  const environment = { PATH: '/usr/local/bin:/usr/bin:/bin', GIT_SSL_CAINFO: '/etc/ssl/certs/ca-certificates.crt' }
+  try {
+    assert.equal(text(await clone(options({ source, environment, credentials: credentials({ 'ca.crt': pki.ca }) }))), 'three')
+    const untrusted = await failure(clone(options({ source, environment })))
+    assert.deepEqual([untrusted.reason, untrusted.class], ['CredentialsInvalid', 'Final'])
+    assert.match(untrusted.message, /TLS certificate of the git server .* is not trusted: .*ca\.crt/)
+    const elsewhere = await failure(clone(options({ source: { url: secure.url.replace('127.0.0.1', 'localhost') }, environment, credentials: credentials({ 'ca.crt': pki.ca }) })))
+    assert.equal(elsewhere.reason, 'CredentialsInvalid', elsewhere.message)
+  } finally {
+    await secure.close()
   }
 })
 

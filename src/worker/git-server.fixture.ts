@@ -2,6 +2,7 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import http from 'node:http'
+import https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
@@ -34,17 +35,18 @@ export function makeRepository(): Repository {
 /** What a request carried, and an answer that replaces the repository's. */
 export type Gate = (request: http.IncomingMessage) => { status: number; headers?: Record<string, string> } | undefined
 
-/** Serves a repository at `url`; `gate` may answer first. `requests` are the lines and headers seen. */
-export async function serveRepository(repository: Repository, gate: Gate = () => undefined): Promise<{ url: string; authorizations: (string | undefined)[]; close(): Promise<void> }> {
+/** Serves a repository at `url`; `gate` may answer first. `authorizations` are the headers seen. */
+export async function serveRepository(repository: Repository, gate: Gate = () => undefined, tls?: { cert: string; key: string }): Promise<{ url: string; authorizations: (string | undefined)[]; close(): Promise<void> }> {
   const authorizations: (string | undefined)[] = []
-  const server = http.createServer((request, response) => {
+  const answer = (request: http.IncomingMessage, response: http.ServerResponse): void => {
     authorizations.push(request.headers.authorization)
-    const answer = gate(request)
-    if (answer) return void response.writeHead(answer.status, answer.headers).end()
+    const gated = gate(request)
+    if (gated) return void response.writeHead(gated.status, gated.headers).end()
     answerGit(repository.directory, request, response)
-  })
+  }
+  const server = tls ? https.createServer(tls, answer) : http.createServer(answer)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/r.git`
+  const url = `${tls ? 'https' : 'http'}://127.0.0.1:${(server.address() as AddressInfo).port}/r.git`
   return { url, authorizations, close: () => new Promise((resolve) => (server.close(() => resolve()), server.closeAllConnections())) }
 }
 

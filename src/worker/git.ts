@@ -83,18 +83,17 @@ export async function openGitSession(options: GitSessionOptions): Promise<GitSes
   const { directory, url, credentials, clock } = options
   const checkout = join(directory, 'repository')
   const configuration = [...CONFIGURATION]
-  if (credentials.caCertificate !== undefined) {
-    const file = join(directory, 'ca.crt')
-    await writeFile(file, credentials.caCertificate, { mode: 0o600 })
-    configuration.push(['http.sslCAInfo', file])
-  }
+  const caFile = join(directory, 'ca.crt')
+  if (credentials.caCertificate !== undefined) await writeFile(caFile, credentials.caCertificate, { mode: 0o600 })
+  // the variables win over git's configuration: the Secret's CA must win over the machine's
+  const trust = credentials.caCertificate === undefined ? {} : { GIT_SSL_CAINFO: caFile, GIT_SSL_CAPATH: undefined }
   // a redirect must not carry credentials to another server
   configuration.push(['http.followRedirects', credentials.authorizations.length > 0 ? 'false' : 'initial'])
   const ends = clock.monotonic() + options.timeoutMs
   let authorization: string | undefined
   const run = async (args: readonly string[], more: { signal: AbortSignal; onLine?: (line: string) => void }): Promise<Exit> => {
     const timeoutMs = Math.max(1, ends - clock.monotonic())
-    const environment = gitEnvironment(options, directory, configuration, authorization)
+    const environment = { ...gitEnvironment(options, directory, configuration, authorization), ...trust }
     const exit = await startProcess({ command: 'git', args: ['-C', checkout, ...args], environment, timeoutMs, clock, ...more }).exited
     options.signal.throwIfAborted()
     if (exit.error) throw gitMissing(exit.error)
