@@ -191,10 +191,6 @@ interface OpenConnections {
 
 function track(server: Http2SecureServer, log: Log): OpenConnections {
   const sockets = new Set<Socket>()
-  const sessions = new Set<ServerHttp2Session>()
-  // Unanswered requests of each HTTP/1.1 connection.
-  const busy = new Map<Socket, Set<ServerResponse>>()
-  let draining = false
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
     socket.setNoDelay(true)
@@ -202,12 +198,27 @@ function track(server: Http2SecureServer, log: Log): OpenConnections {
     socket.setKeepAlive(true, 30 * SECOND)
     socket.once('close', () => sockets.delete(socket))
   })
-  server.on('secureConnection', (socket: TLSSocket) => {
-    if (socket.alpnProtocol === 'h2') return
-    if (draining) socket.destroy()
-    else busy.set(socket, new Set())
-    socket.once('close', () => busy.delete(socket))
-  })
+  server.on('tlsClientError', (err: Error) => log.debug('tls handshake failed', { err }))
+  server.on('clientError', answerClientError)
+  server.on('error', (err: Error) => log.error('server failed', { err }))
+  const sessions = trackSessions(server, log)
+  const http1 = trackHttp1(server)
+  return {
+    watch: http1.watch,
+    drain() {
+      sessions.drain()
+      http1.drain()
+    },
+    destroy() {
+      sessions.destroy()
+      for (const socket of sockets) socket.destroy()
+    },
+  }
+}
+
+function trackSessions(server: Http2SecureServer, log: Log): Pick<OpenConnections, 'drain' | 'destroy'> {
+  const sessions = new Set<ServerHttp2Session>()
+  let draining = false
   server.on('session', (session) => {
     sessions.add(session)
     session.setLocalWindowSize(CONNECTION_WINDOW)
@@ -215,11 +226,29 @@ function track(server: Http2SecureServer, log: Log): OpenConnections {
     session.on('error', (err: Error) => log.debug('http2 session ended', { err }))
     if (draining) session.close()
   })
-  server.on('sessionError', () => {})
   server.on('stream', (stream: Http2Stream) => stream.on('error', (err) => log.debug('http2 stream ended', { err })))
-  server.on('tlsClientError', (err: Error) => log.debug('tls handshake failed', { err }))
-  server.on('clientError', answerClientError)
-  server.on('error', (err: Error) => log.error('server failed', { err }))
+  return {
+    drain() {
+      draining = true
+      // Sends GOAWAY, and ends the session when its last stream has ended; Node's server.close does neither.
+      for (const session of sessions) session.close()
+    },
+    destroy() {
+      for (const session of sessions) session.destroy()
+    },
+  }
+}
+
+function trackHttp1(server: Http2SecureServer): Pick<OpenConnections, 'watch' | 'drain'> {
+  // Unanswered requests of each connection.
+  const busy = new Map<Socket, Set<ServerResponse>>()
+  let draining = false
+  server.on('secureConnection', (socket: TLSSocket) => {
+    if (socket.alpnProtocol === 'h2') return
+    if (draining) socket.destroy()
+    else busy.set(socket, new Set())
+    socket.once('close', () => busy.delete(socket))
+  })
   return {
     watch(request, response) {
       if (request.httpVersionMajor === 2) return
@@ -234,15 +263,10 @@ function track(server: Http2SecureServer, log: Log): OpenConnections {
     },
     drain() {
       draining = true
-      for (const session of sessions) session.close()
       for (const [socket, responses] of busy) {
         if (responses.size === 0) socket.destroy()
         for (const response of responses) if (!response.headersSent) response.shouldKeepAlive = false
       }
-    },
-    destroy() {
-      for (const session of sessions) session.destroy()
-      for (const socket of sockets) socket.destroy()
     },
   }
 }
