@@ -72,9 +72,10 @@ function createBackend(link: Link, feed: EventFeed, leases: LeaseTable, stopComp
   let compacted = link.compactedRevision
   const backend: Backend = {
     get: (key) => link.call('get', key),
-    async range(request) {
+    async range({ start, end, limit, revision, countOnly }) {
       const kvs: KeyValue[] = []
-      const summary = await link.call('range', request, { onPage: (page) => kvs.push(...page) })
+      // Part by part: whatever else the caller's object has might not cross the threads.
+      const summary = await link.call('range', { start, end, limit, revision, countOnly }, { onPage: (page) => kvs.push(...page) })
       return { kvs, ...summary }
     },
     commit: (request) => commit(request, link, feed, leases),

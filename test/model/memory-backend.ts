@@ -1,10 +1,13 @@
 /** The contract of storage/backend.ts in memory, for tests: the simplest thing that passes the suite. */
 import { compareKeys, Compacted, FutureRevision, Unavailable } from '../../storage/backend.ts'
-import type { Backend, CommitRequest, CommitResult, Compare, KeyValue, RangeRequest, RangeResult, WatchBatch, WatchEvent } from '../../storage/backend.ts'
+import type {
+  Backend, BackendStatus, CommitRequest, CommitResult, Compare, KeyValue, Lease, RangeRequest, RangeResult, WatchBatch, WatchEvent, WatchRequest,
+} from '../../storage/backend.ts'
 import { checkCommitRequest } from '../../storage/commit-request.ts'
 import { openFeed } from '../../storage/event-feed.ts'
 import type { LogRequest } from '../../storage/event-feed.ts'
 import { openLeaseTable } from '../../storage/lease-table.ts'
+import type { LeaseTable } from '../../storage/lease-table.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import type { Clock } from '../../src/base/clock.ts'
 
@@ -44,95 +47,130 @@ function rangeOf(state: State, request: RangeRequest, revision: number): RangeRe
 
 /** Opens an empty store whose current revision is 1. `clock` ends the leases; default: the real one. */
 export function openMemoryBackend(options: { clock?: Clock } = {}): Backend {
-  let base: State = new Map()
-  let log: WatchEvent[] = []
-  let compacted = 1
-  let revision = 1
-  let closed = false
-  const current: State = new Map()
-  const leaseOf = new Map<string, string>()
-
-  const checkOpen = (): void => {
-    if (closed) throw new Unavailable('the store is closed')
+  const store = new MemoryStore(options.clock ?? systemClock)
+  // Own functions, so that a test can spread it and replace one.
+  return {
+    get: (key) => store.get(key),
+    range: (request) => store.range(request),
+    commit: (request) => store.commit(request),
+    watch: (request) => store.watch(request),
+    currentRevision: () => store.currentRevision(),
+    lease: (ttlSeconds) => store.lease(ttlSeconds),
+    compact: (revision) => store.compact(revision),
+    status: () => store.status(),
+    close: () => store.close(),
+    [Symbol.asyncDispose]: () => store.close(),
   }
-  const stateAt = (at: number): State => {
-    if (at === revision) return current
-    const state = new Map(base)
-    for (const event of log) if (event.revision <= at) apply(state, event)
+}
+
+class MemoryStore {
+  #revision = 1
+  #compacted = 1
+  #closed = false
+  /** The state before the oldest event of the log. */
+  #base: State = new Map()
+  #log: WatchEvent[] = []
+  readonly #current: State = new Map()
+  readonly #leaseOf = new Map<string, string>()
+  readonly #feed = openFeed({ revision: 1, read: (request) => this.#readLog(request) })
+  readonly #leases: LeaseTable
+
+  constructor(clock: Clock) {
+    this.#leases = openLeaseTable(clock, async (id) => this.#endLease(id))
+  }
+
+  async get(key: string): Promise<KeyValue | undefined> {
+    this.#checkOpen()
+    return this.#current.get(key)
+  }
+
+  async range(request: RangeRequest): Promise<RangeResult> {
+    this.#checkOpen()
+    const at = request.revision ?? this.#revision
+    if (at > this.#revision) throw new FutureRevision(this.#revision)
+    if (at < this.#compacted) throw new Compacted(this.#compacted)
+    return rangeOf(this.#stateAt(at), request, at)
+  }
+
+  async commit(request: CommitRequest): Promise<CommitResult> {
+    this.#checkOpen()
+    checkCommitRequest(request)
+    for (const { lease } of request.put ?? []) if (lease !== undefined) this.#leases.check(lease)
+    if (!request.compare.every((compare) => holds(this.#current, compare))) {
+      const keys = request.compare.flatMap((compare) => ('key' in compare ? [compare.key] : []))
+      return { succeeded: false, revision: this.#revision, current: new Map(keys.map((key) => [key, this.#current.get(key)])) }
+    }
+    this.#write(request)
+    return { succeeded: true, revision: this.#revision }
+  }
+
+  watch(request: WatchRequest): AsyncIterable<WatchBatch> {
+    return this.#feed.watch(request)
+  }
+
+  async currentRevision(): Promise<number> {
+    this.#checkOpen()
+    return this.#revision
+  }
+
+  async lease(ttlSeconds: number): Promise<Lease> {
+    this.#checkOpen()
+    return this.#leases.grant(ttlSeconds)
+  }
+
+  async compact(oldest: number): Promise<void> {
+    this.#checkOpen()
+    if (oldest > this.#revision) throw new FutureRevision(this.#revision)
+    if (oldest <= this.#compacted) return
+    this.#base = new Map(this.#stateAt(oldest - 1))
+    this.#log = this.#log.filter((event) => event.revision >= oldest)
+    this.#compacted = oldest
+    this.#feed.compact(oldest)
+  }
+
+  async status(): Promise<BackendStatus> {
+    this.#checkOpen()
+    const bytes = [...this.#current.values()].reduce((sum, kv) => sum + kv.value.byteLength, 0)
+    return { engine: 'memory', revision: this.#revision, compactedRevision: this.#compacted, bytes }
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true
+    this.#leases.close()
+    this.#feed.end()
+  }
+
+  #checkOpen(): void {
+    if (this.#closed) throw new Unavailable('the store is closed')
+  }
+
+  #stateAt(revision: number): State {
+    if (revision === this.#revision) return this.#current
+    const state = new Map(this.#base)
+    for (const event of this.#log) if (event.revision <= revision) apply(state, event)
     return state
   }
-  const readLog = async ({ after, ...range }: LogRequest): Promise<WatchBatch> => {
-    if (after + 1 < compacted) throw new Compacted(compacted)
-    return { events: log.filter((event) => event.revision > after && inRange(event.key, range)), revision }
-  }
-  const feed = openFeed({ revision, read: readLog })
-  const write = (request: CommitRequest): void => {
-    const events = eventsOf(current, request, revision + 1)
-    if (events.length === 0) return
-    revision++
-    for (const event of events) {
-      apply(current, event)
-      leaseOf.delete(event.key)
-    }
-    for (const { key, lease } of request.put ?? []) if (lease !== undefined) leaseOf.set(key, lease)
-    log.push(...events)
-    feed.publish(events, revision)
-  }
-  const endLease = async (id: string): Promise<void> => write({ compare: [], delete: [...leaseOf].flatMap(([key, lease]) => (lease === id ? [key] : [])) })
-  const leases = openLeaseTable(options.clock ?? systemClock, endLease)
 
-  const backend: Backend = {
-    async get(key) {
-      checkOpen()
-      return current.get(key)
-    },
-    async range(request) {
-      checkOpen()
-      const at = request.revision ?? revision
-      if (at > revision) throw new FutureRevision(revision)
-      if (at < compacted) throw new Compacted(compacted)
-      return rangeOf(stateAt(at), request, at)
-    },
-    async commit(request): Promise<CommitResult> {
-      checkOpen()
-      checkCommitRequest(request)
-      for (const { lease } of request.put ?? []) if (lease !== undefined) leases.check(lease)
-      if (!request.compare.every((compare) => holds(current, compare))) {
-        const keys = request.compare.flatMap((compare) => ('key' in compare ? [compare.key] : []))
-        return { succeeded: false, revision, current: new Map(keys.map((key) => [key, current.get(key)])) }
-      }
-      write(request)
-      return { succeeded: true, revision }
-    },
-    watch: (request) => feed.watch(request),
-    async currentRevision() {
-      checkOpen()
-      return revision
-    },
-    async lease(ttlSeconds) {
-      checkOpen()
-      return leases.grant(ttlSeconds)
-    },
-    async compact(oldest) {
-      checkOpen()
-      if (oldest > revision) throw new FutureRevision(revision)
-      if (oldest <= compacted) return
-      base = new Map(stateAt(oldest - 1))
-      log = log.filter((event) => event.revision >= oldest)
-      compacted = oldest
-      feed.compact(oldest)
-    },
-    async status() {
-      checkOpen()
-      const bytes = [...current.values()].reduce((sum, kv) => sum + kv.value.byteLength, 0)
-      return { engine: 'memory', revision, compactedRevision: compacted, bytes }
-    },
-    async close() {
-      closed = true
-      leases.close()
-      feed.end()
-    },
-    [Symbol.asyncDispose]: () => backend.close(),
+  async #readLog({ after, ...range }: LogRequest): Promise<WatchBatch> {
+    if (after + 1 < this.#compacted) throw new Compacted(this.#compacted)
+    return { events: this.#log.filter((event) => event.revision > after && inRange(event.key, range)), revision: this.#revision }
   }
-  return backend
+
+  #write(request: CommitRequest): void {
+    const events = eventsOf(this.#current, request, this.#revision + 1)
+    if (events.length === 0) return
+    this.#revision++
+    for (const event of events) {
+      apply(this.#current, event)
+      this.#leaseOf.delete(event.key)
+    }
+    for (const { key, lease } of request.put ?? []) if (lease !== undefined) this.#leaseOf.set(key, lease)
+    this.#log.push(...events)
+    this.#feed.publish(events, this.#revision)
+  }
+
+  #endLease(id: string): void {
+    const keys = [...this.#leaseOf].flatMap(([key, lease]) => (lease === id ? [key] : []))
+    this.#write({ compare: [], delete: keys })
+  }
 }
