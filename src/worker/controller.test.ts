@@ -17,6 +17,8 @@ class FakeApi implements JobClient {
   readonly statuses: string[] = []
   readonly watchers = new Set<AsyncQueue<WatchEvent | Error>>()
   failNext: Error | undefined
+  /** Watch events come after the answers to the writes that made them, and not before. */
+  late = false
   private revision = 1
 
   put(job: Job): Job {
@@ -34,7 +36,11 @@ class FakeApi implements JobClient {
   }
 
   tell(event: WatchEvent | Error): void {
-    for (const watcher of this.watchers) watcher.push(event)
+    const send = (): void => {
+      for (const watcher of this.watchers) watcher.push(event)
+    }
+    if (this.late) setImmediate(() => setImmediate(send))
+    else send()
   }
 
   get(name: string): Job {
@@ -289,16 +295,22 @@ test('suspend ends the attempt, resume begins a new one', async () => {
   })
 })
 
-test('a finished job is deleted when its time to live has passed', async () => {
-  await withController([makeJob({ spec: { ttlSecondsAfterFinished: 30 } })], async ({ api, executor, clock }) => {
-    executor.see('uid-a.1', cloning(clock), source, finished())
-    await settle()
-    await clock.advance(29_000)
-    assert.equal(api.jobs.size, 1)
-    await clock.advance(2_000)
-    assert.equal(api.jobs.size, 0)
+for (const late of [false, true]) {
+  test(`a finished job is deleted when its time to live has passed, with watch events ${late ? 'after' : 'before'} the answers`, async () => {
+    await withController([makeJob({ spec: { ttlSecondsAfterFinished: 30 } })], async ({ api, executor, clock }) => {
+      api.late = late
+      executor.see('uid-a.1', cloning(clock), source)
+      await clock.advance(3_000)
+      executor.see('uid-a.1', finished())
+      await settle()
+      await clock.advance(29_000)
+      assert.equal(api.jobs.size, 1)
+      await clock.advance(2_000)
+      assert.equal(api.jobs.size, 0)
+      assert.equal(executor.requests.length, 1)
+    })
   })
-})
+}
 
 test('a stop puts running jobs back and leaves nothing alive', async () => {
   await withController([makeJob()], async ({ api, executor, clock, stop }) => {

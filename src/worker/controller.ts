@@ -87,8 +87,10 @@ class Controller {
     const before = this.jobs.get(key)
     if (before && uidOf(before) !== uidOf(job)) this.remove(before)
     this.jobs.set(key, job)
-    const written = this.entries.get(uidOf(job))?.written
-    if (written?.metadata.resourceVersion !== job.metadata.resourceVersion) this.queue.add(key)
+    const entry = this.entries.get(uidOf(job))
+    // the echo of our own write says nothing new while the attempt goes on
+    const echo = entry?.attempt !== undefined && entry.written?.metadata.resourceVersion === job.metadata.resourceVersion
+    if (!echo) this.queue.add(key)
   }
 
   /** A job that is gone takes its processes with it. */
@@ -131,6 +133,8 @@ class Controller {
     try {
       let current = job
       for (const action of actions) current = await this.perform(key, current, entry, action)
+      // what is left to do with a finished job (its time to live, forgetting it) is not known before
+      if (current !== job && isFinished(current)) this.queue.add(key)
     } finally {
       entry.starting = false
     }
