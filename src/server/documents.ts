@@ -8,6 +8,7 @@ import type { ResourceDefinition } from '../api/resource.ts'
 import { answerText, type Answer } from './answer.ts'
 import { createDiscovery } from './discovery-answers.ts'
 import { createHealth, ping, type HealthCheck } from './health.ts'
+import { createOpenApi } from './openapi.ts'
 import { negotiatePlain } from './negotiate.ts'
 import { renderValue } from './respond.ts'
 import { versionInfo } from './version.ts'
@@ -29,10 +30,12 @@ export interface DocumentOptions {
 /** The handlers, each of which goes on when the path is not its own. */
 export function createDocuments(options: DocumentOptions): RequestHandler[] {
   const discovery = createDiscovery(options.definitions)
+  const openapi = createOpenApi(options.definitions, options)
   const health = createHealth(healthChecks(options), options)
   const version = versionInfo(options.ownVersion)
   return [
     documents(async (req) => discovery({ path: req.path, url: req.url, headers: req.headers })),
+    documents(async (req) => openapi({ path: req.path, url: req.url, headers: req.headers })),
     documents(async (req) => await health(req.path, new URLSearchParams(req.url.split('?')[1] ?? ''))),
     documents(async (req) => {
       if (req.path !== '/version' && req.path !== '/version/') return undefined

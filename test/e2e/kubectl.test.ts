@@ -49,8 +49,10 @@ for (const version of KUBECTL_VERSIONS) {
       assert.equal(ok(await k(['get', 'nvj', '-o', 'name'])), 'notebookvalidationjob.mlops.dev/train\n')
       assert.equal(ok(await k(['get', 'nvj', 'train', '-o', 'jsonpath={.spec.notebook.git.revision}'])), 'main')
       assert.match(ok(await k(['get', 'nvj', '-o', 'custom-columns=N:.metadata.name,P:.spec.notebook.path'])), /train +a\/train.ipynb/)
-      const old = await k(['get', 'nvj.v1alpha1.mlops.dev', 'train', '-o', 'yaml'])
-      assert.match(ok(old), /path: a\/train.ipynb/)
+      // kubectl expands a short name to the preferred version, whatever version stands beside it (client-go/restmapper/shortcut.go).
+      assert.match(ok(await k(['get', 'nvj.v1alpha1.mlops.dev', 'train'])), /train/)
+      const old = await k(['get', 'notebookvalidationjobs.v1alpha1.mlops.dev', 'train', '-o', 'yaml'])
+      assert.match(ok(old), /apiVersion: mlops.dev\/v1alpha1[\s\S]*path: a\/train.ipynb/)
       assert.match(old.stderr, /Warning: .*v1alpha1.*deprecated/)
       assert.match(ok(await k(['describe', 'nvj', 'train'])), /Name: +train\n/)
       assert.match(ok(await k(['delete', 'nvj', 'train'])), /"train" deleted/)
@@ -95,7 +97,7 @@ for (const version of KUBECTL_VERSIONS) {
     })
 
     test('watch in one version sees writes through another', async () => {
-      const watch = spawn(kubectlPath(version), ['--kubeconfig', harness.kubeconfig, 'get', 'nvj.v1beta1.mlops.dev', '-w', '-o', 'jsonpath={.apiVersion} {.metadata.name} {.spec.notebook.path}{"\\n"}'])
+      const watch = spawn(kubectlPath(version), ['--kubeconfig', harness.kubeconfig, 'get', 'notebookvalidationjobs.v1beta1.mlops.dev', '-w', '-o', 'jsonpath={.apiVersion} {.metadata.name} {.spec.notebook.path}{"\\n"}'])
       let seen = ''
       watch.stdout.on('data', (chunk: Buffer) => (seen += chunk.toString()))
       const until = async (pattern: RegExp) => {

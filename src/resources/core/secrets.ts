@@ -85,7 +85,8 @@ const strategy: Strategy = {
   selectableFields: { type: (object) => String(object.type ?? '') },
   strategicMergeKeys: { 'metadata.ownerReferences': 'uid' },
   decodeProtobuf: (bytes) => decodeKubeProtobuf(bytes, MESSAGE),
-  prepareForCreate: mergeStringData,
+  // Protobuf sends an empty type for none.
+  prepareForCreate: (object) => mergeStringData(object.type ? object : { ...object, type: 'Opaque' }),
   prepareForUpdate: (object, old) => {
     const merged = mergeStringData(object)
     return merged.type === undefined || merged.type === '' ? { ...merged, type: old.type } : merged
