@@ -3,23 +3,32 @@
  * string, long lines folded at 80 columns.
  * upstream: sigs.k8s.io/yaml JSONToYAML, go.yaml.in/yaml/v2 encode.go (stringv), sorter.go (keyList)
  */
-import { Scalar, stringify } from 'yaml'
-import { Float, isObject, type Json } from './object.ts'
+import { Document, Pair, Scalar, YAMLMap, YAMLSeq } from 'yaml'
 import { sortedKeys } from './json-encode.ts'
+import { Float, isObject, type Json } from './object.ts'
 import { formatJsonNumber } from './status.ts'
+import { resolvesToOther } from './yaml-resolve.ts'
 
 /** Prints a value as YAML, with a newline at its end. */
 export function encodeYaml(value: Json): string {
-  return stringify(toNode(value), { version: '1.1', indentSeq: false, lineWidth: 80, aliasDuplicateObjects: false, sortMapEntries: false })
+  const document = new Document(null, { version: '1.2' })
+  document.contents = toNode(value) as never
+  return document.toString({ indentSeq: false, lineWidth: 80 })
 }
 
-function toNode(value: Json | undefined): unknown {
+function toNode(value: Json | undefined): Scalar | YAMLMap | YAMLSeq {
   if (typeof value === 'string') return stringNode(value)
   if (value instanceof Float) return floatNode(value.value)
   if (typeof value === 'number' && !Number.isInteger(value)) return floatNode(value)
-  if (Array.isArray(value)) return value.map(toNode)
-  if (!isObject(value)) return value
-  return new Map(sortedKeys(value).sort(compareNatural).map((key) => [stringNode(key), toNode(value[key])]))
+  if (Array.isArray(value)) {
+    const list = new YAMLSeq()
+    list.items = value.map(toNode)
+    return list
+  }
+  if (!isObject(value)) return new Scalar(value)
+  const map = new YAMLMap()
+  for (const key of sortedKeys(value).sort(compareNatural)) map.items.push(new Pair(stringNode(key, true), toNode(value[key])))
+  return map
 }
 
 function floatNode(value: number): Scalar {
@@ -28,17 +37,23 @@ function floatNode(value: number): Scalar {
   return node
 }
 
-// What YAML 1.1 would read as something else than a string is quoted twice, what has a meaning in YAML's syntax once.
-const RESOLVES =
-  /^(?:~|null|Null|NULL|true|True|TRUE|false|False|FALSE|y|Y|yes|Yes|YES|n|N|no|No|NO|on|On|ON|off|Off|OFF|<<|=|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)|[-+]?(?:0b[01_]+|0o?[0-7_]+|0x[\da-fA-F_]+|\d[\d_]*(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)|[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?|\d{4}-\d\d?-\d\d?(?:[Tt ].*)?)$/
+// upstream: go.yaml.in/yaml/v2 emitterc.go yaml_emitter_analyze_scalar
+const INDICATORS = /^(?:[#,[\]{}&*!|>'"%@`]|[?:-](?:\s|$)|---|\.\.\.)|:(?:\s|$)|\s#/
+const SPECIAL = /[^\n\x20-\x7e\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd]/ // oxlint-disable-line no-control-regex -- the printable are listed
+const OUTER_SPACE = /^[\s]|[\s]$/
 
-function stringNode(text: string): Scalar {
+function stringNode(text: string, key = false): Scalar {
   const node = new Scalar(text)
-  if (text === '' || RESOLVES.test(text)) node.type = Scalar.QUOTE_DOUBLE
-  else if (text.includes('\n') && !/[^\x20-\uffff\n]/u.test(text)) node.type = Scalar.BLOCK_LITERAL
-  else if (/^[\s\-?:,[\]{}#&*!|>'"%@`]|: |:$| #|\s$/.test(text)) node.type = Scalar.QUOTE_SINGLE
-  if (/^-[^\s]/.test(text) && node.type === Scalar.QUOTE_SINGLE && !/: |:$| #|\s$/.test(text)) delete node.type
+  node.type = styleOf(text, key)
   return node
+}
+
+// Twice quoted is what would resolve, and what no other style can hold; once quoted what has a meaning in YAML's syntax.
+function styleOf(text: string, key: boolean): Scalar.Type {
+  if (SPECIAL.test(text) || / \n/.test(text)) return Scalar.QUOTE_DOUBLE
+  if (text.includes('\n')) return key || text.endsWith(' ') || text.trim() === '' ? Scalar.QUOTE_DOUBLE : Scalar.BLOCK_LITERAL
+  if (resolvesToOther(text)) return Scalar.QUOTE_DOUBLE
+  return INDICATORS.test(text) || OUTER_SPACE.test(text) ? Scalar.QUOTE_SINGLE : Scalar.PLAIN
 }
 
 /** The order in which yaml/v2 prints keys: letters after everything else, digits by their number. upstream: sorter.go keyList.Less */

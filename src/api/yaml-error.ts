@@ -26,6 +26,7 @@ const PARSER: Partial<Record<ErrorCode, string>> = {
 export function yamlErrorText(error: YAMLParseError, text: string, lines: LineCounter): string {
   const line = lines.linePos(error.pos[0]).line
   if (error.code === 'BAD_ALIAS') return `yaml: unknown anchor '${text.slice(error.pos[0], error.pos[1]).replace(/^\*/, '')}' referenced`
+  if (error.code === 'RESOURCE_EXHAUSTION') return 'yaml: exceeded max depth of 10000'
   if (error.code === 'MISSING_CHAR') return missingChar(error, text, line)
   const scanner = SCANNER[error.code]
   if (scanner !== undefined) return `yaml: line ${line}: ${scanner}`

@@ -2,11 +2,12 @@
  * YAML as sigs.k8s.io/yaml reads and prints it: YAML 1.1 scalars without timestamps and sexagesimals, then the JSON data model.
  * upstream: sigs.k8s.io/yaml (YAMLToJSON, YAMLToJSONStrict, JSONToYAML), go.yaml.in/yaml/v2 decode.go, resolve.go
  */
-import { Composer, isAlias, isMap, isScalar, isSeq, LineCounter, Parser, type Document, type ScalarTag, type YAMLMap } from 'yaml'
+import { Composer, isAlias, isMap, isScalar, isSeq, LineCounter, Parser, type Document, type Scalar, type YAMLMap } from 'yaml'
 import { DecodeError } from './go-json-error.ts'
 import { Float, setKey, type Json, type JsonObject } from './object.ts'
 import { goQuote } from './status.ts'
 import { yamlErrorText } from './yaml-error.ts'
+import { jsonScalar, resolvePlain } from './yaml-resolve.ts'
 
 export { encodeYaml } from './yaml-encode.ts'
 
@@ -14,18 +15,6 @@ export { encodeYaml } from './yaml-encode.ts'
 export interface DecodedYaml {
   readonly value: Json
   readonly duplicates: string[]
-}
-
-const DROPPED = new Set(['tag:yaml.org,2002:timestamp', 'tag:yaml.org,2002:omap', 'tag:yaml.org,2002:pairs', 'tag:yaml.org,2002:set'])
-
-const octal: ScalarTag = {
-  tag: 'tag:yaml.org,2002:int',
-  default: true,
-  test: /^[-+]?0o[0-7_]+$/,
-  resolve: (text) => {
-    const digits = BigInt(text.replace(/^[-+]/, '').replaceAll('_', ''))
-    return text.startsWith('-') ? -digits : digits
-  },
 }
 
 /**
@@ -50,16 +39,8 @@ export function decodeYaml(text: string): DecodedYaml {
 }
 
 function firstDocument(text: string, lines: LineCounter): Document.Parsed | undefined {
-  const composer = new Composer({
-    version: '1.1',
-    intAsBigInt: true,
-    uniqueKeys: false,
-    lineCounter: lines,
-    customTags: (tags) => [
-      octal,
-      ...tags.filter((tag) => typeof tag === 'string' || !(DROPPED.has(tag.tag) || (tag as ScalarTag).format === 'TIME')),
-    ],
-  })
+  // All scalars as strings: what they mean is for resolvePlain to say.
+  const composer = new Composer({ version: '1.1', schema: 'failsafe', merge: false, uniqueKeys: false, lineCounter: lines })
   const tokens = new Parser(lines.addNewLine).parse(text)
   for (const document of composer.compose(tokens, true, text.length)) return document as Document.Parsed
   return undefined
@@ -98,7 +79,7 @@ class Reader {
       return out
     }
     if (isSeq(node)) return node.items.map((item) => this.node(item))
-    return isScalar(node) ? this.scalar(node.value) : null
+    return isScalar(node) ? scalar(node) : null
   }
 
   private count(): void {
@@ -166,7 +147,7 @@ class Reader {
   /** The name that a key gets in JSON, and the key in Go's syntax. */
   private key(node: unknown): [name: string, shown: string] {
     const target = isAlias(node) ? this.anchor(node.source) : node
-    const value = isScalar(target) ? this.scalar(target.value) : isMap(target) || isSeq(target) ? undefined : null
+    const value = isScalar(target) ? scalar(target) : isMap(target) || isSeq(target) ? undefined : null
     if (value === undefined) throw new DecodeError('yaml: invalid map key')
     if (typeof value === 'string') return [value, goQuote(value)]
     if (value === null) throw new DecodeError('unsupported map key of type: %!s(<nil>), key: <nil>')
@@ -178,30 +159,25 @@ class Reader {
     const start = (value as { range?: [number, number, number] } | null)?.range?.[0] ?? (key as { range?: [number, number, number] }).range?.[0] ?? 0
     return this.lines.linePos(start).line
   }
-
-  private scalar(value: unknown): Json {
-    if (typeof value === 'bigint') return integer(value)
-    if (typeof value === 'number') return float(value)
-    if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8')
-    if (typeof value === 'string') return value.toWellFormed()
-    return typeof value === 'boolean' ? value : null
-  }
 }
 
 function isMergeKey(key: unknown): boolean {
-  if (!isScalar(key)) return false
-  return typeof key.value === 'symbol' || (key.value === '<<' && key.type === 'PLAIN')
+  return isScalar(key) && key.type === 'PLAIN' && key.value === '<<' && key.tag === undefined
 }
 
-function integer(value: bigint): Json {
-  if (BigInt.asIntN(64, value) !== value) return new Float(Number(value))
-  return Number.isSafeInteger(Number(value)) ? Number(value) : value
+const TAG = 'tag:yaml.org,2002:'
+const RESOLVED_TAGS = new Set([undefined, `${TAG}int`, `${TAG}float`, `${TAG}bool`, `${TAG}null`, `${TAG}merge`, `${TAG}timestamp`])
+
+function scalar(node: Scalar): Json {
+  const text = typeof node.value === 'string' ? node.value.toWellFormed() : ''
+  if (node.tag === `${TAG}binary`) return decodeBinary(text)
+  // Quoted text is a string, unless a tag says otherwise.
+  const plain = node.type === 'PLAIN' || node.type === undefined || node.tag !== undefined
+  return plain && RESOLVED_TAGS.has(node.tag) ? jsonScalar(resolvePlain(text)) : text
 }
 
-// Upstream goes through JSON text, where an integral float is written without a fraction, so that it comes back as an int64.
-function float(value: number): Json {
-  if (Number.isNaN(value)) throw new DecodeError('json: unsupported value: NaN')
-  if (!Number.isFinite(value)) throw new DecodeError(`json: unsupported value: ${value > 0 ? '+' : '-'}Inf`)
-  if (!Number.isInteger(value)) return value
-  return Math.abs(value) < 1e21 ? integer(BigInt(String(value))) : new Float(value)
+function decodeBinary(text: string): string {
+  const compact = text.replaceAll(/\s/g, '')
+  if (!/^[A-Za-z0-9+/]*={0,2}$/.test(compact) || compact.length % 4 !== 0) throw new DecodeError('yaml: !!binary value contains invalid base64 data')
+  return Buffer.from(compact, 'base64').toString('utf8')
 }

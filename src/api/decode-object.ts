@@ -1,0 +1,194 @@
+/**
+ * Request bodies → objects, with upstream's 400 texts.
+ * upstream: apimachinery/pkg/runtime/serializer/json/{json,meta}.go, apiserver/pkg/endpoints/handlers/rest.go
+ */
+import { DecodeError, jsonKind } from './go-json-error.ts'
+import { encodeJson } from './json-encode.ts'
+import { decodeJson } from './json-parse.ts'
+import { coerceMetadata } from './metadata-coerce.ts'
+import { formatApiVersion, getKey, isObject, type GroupVersionKind, type Json, type JsonObject, type KubeObject } from './object.ts'
+import { badRequest, type StatusError } from './status.ts'
+import { decodeText } from './decode-text.ts'
+import { decodeYaml } from './yaml.ts'
+
+/** The media types that a request body may have. */
+export type BodyMediaType = 'application/json' | 'application/yaml'
+
+/** A decoded body. `findings` are what strict decoding refuses: duplicate keys so far. */
+export interface DecodedObject {
+  readonly object: KubeObject
+  readonly findings: string[]
+  /** The kind is another than expected: nothing may be pruned or defaulted, and validation refuses it (422). */
+  readonly wrongKind: boolean
+}
+
+/**
+ * Decodes a request body. Throws StatusError 400 with upstream's texts; a wrong kind is only reported. `strict` is true for
+ * fieldValidation Strict and Warn, false for Ignore: one text depends on it, and Ignore collects no findings.
+ */
+export function decodeObject(
+  bytes: Uint8Array,
+  mediaType: BodyMediaType,
+  expected: GroupVersionKind,
+  options: { readonly strict: boolean },
+): DecodedObject {
+  const body = readBody(bytes, mediaType, expected)
+  const { value } = body
+  const peeked = peek(body, bytes, expected)
+  const kind = isObject(value) ? getKey(value, 'kind') : undefined
+  if (!isObject(value) || typeof kind !== 'string' || kind === '') {
+    if (options.strict) throw badRequest(`${unrecognized(expected)}: ${missingKind(body.text)} (${summarize(bytes)})`)
+    throw badRequest(unhandled(peeked, expected, missingKind(mediaType === 'application/yaml' ? encodeJson(value) : body.text)))
+  }
+  return accept(value, expected, options.strict ? body.findings : [])
+}
+
+/** A parsed body. `outOfRange`: it has a number beyond float64, which upstream finds only in a second pass, when it knows the kind. */
+interface Body {
+  readonly text: string
+  readonly value: Json
+  readonly findings: string[]
+  readonly outOfRange?: DecodeError
+}
+
+function readBody(bytes: Uint8Array, mediaType: BodyMediaType, expected: GroupVersionKind): Body {
+  const text = decodeText(bytes)
+  try {
+    if (mediaType === 'application/yaml') {
+      const { value, duplicates } = decodeYaml(text)
+      return { text, value, findings: duplicates.length > 0 ? [yamlFinding(duplicates)] : [] }
+    }
+    const { value, duplicates } = decodeJson(text)
+    return { text, value, findings: duplicates.map((path) => `duplicate field "${path}"`) }
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    if (error.message.startsWith('json: cannot unmarshal number')) return { text, value: JSON.parse(text), findings: [], outOfRange: error }
+    const lead = mediaType === 'application/json' ? PARSE_ERROR : ''
+    throw badRequest(`${unrecognized(expected)}: ${lead}${error.message} (${summarize(bytes)})`)
+  }
+}
+
+function peek(body: Body, bytes: Uint8Array, expected: GroupVersionKind): GroupVersionKind {
+  try {
+    const peeked = withDefaults(peekKind(body.value), expected)
+    if (body.outOfRange) throw badRequest(unhandled(peeked, expected, body.outOfRange.message))
+    return peeked
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw badRequest(`${unrecognized(expected)}: ${error.message} (${summarize(bytes)})`)
+  }
+}
+
+function missingKind(text: string): string {
+  return `Object 'Kind' is missing in '${text}'`
+}
+
+function accept(value: JsonObject, expected: GroupVersionKind, findings: string[]): DecodedObject {
+  const apiVersion = getKey(value, 'apiVersion')
+  const object = { ...value, apiVersion: typeof apiVersion === 'string' ? apiVersion : '', kind: value.kind as string } as KubeObject
+  const metadata = getKey(value, 'metadata')
+  if (metadata === undefined || metadata === null) object.metadata = {}
+  const wanted = formatApiVersion(expected.group, expected.version)
+  const actual = object.apiVersion.startsWith('/') ? object.apiVersion.slice(1) : object.apiVersion
+  if (actual !== wanted) {
+    // Bad metadata and strict findings are decoding errors, and come before this check.
+    receiveMetadata(object, expected)
+    if (findings.length > 0) throw strictDecodingError(object, expected, findings)
+    throw badRequest(`the API version in the data (${actual}) does not match the expected API version (${wanted})`)
+  }
+  return { object, findings, wrongKind: object.kind !== expected.kind }
+}
+
+/** Metadata through Go's ObjectMeta, with upstream's 400 for fields of a wrong type. Returns the object and the unknown fields' paths. */
+function receiveMetadata(object: KubeObject, expected: GroupVersionKind): { object: KubeObject; unknown: string[] } {
+  try {
+    return coerceMetadata(object, { lenient: false })
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    throw decodingError(object, expected, error.message)
+  }
+}
+
+/** 400: `Kind in version "v1" cannot be handled as a Kind: <text>`. upstream: transformDecodeError */
+export function decodingError(object: KubeObject, expected: GroupVersionKind, text: string): StatusError {
+  const version = object.apiVersion.slice(object.apiVersion.indexOf('/') + 1)
+  return badRequest(unhandled({ ...expected, kind: object.kind, version: version || expected.version }, expected, text))
+}
+
+/** 400 for findings under fieldValidation Strict. upstream: runtime.NewStrictDecodingError */
+export function strictDecodingError(object: KubeObject, expected: GroupVersionKind, findings: readonly string[]): StatusError {
+  return decodingError(object, expected, `strict decoding error: ${findings.join(', ')}`)
+}
+
+const YAML_LEAD = 'yaml: unmarshal errors:'
+
+function yamlFinding(duplicates: readonly string[]): string {
+  return [YAML_LEAD, ...duplicates.map((line) => `  ${line}`)].join('\n')
+}
+
+/** The findings as warnings: the one of a YAML body becomes one per line. upstream: addStrictDecodingWarnings, parseYAMLWarnings */
+export function findingsAsWarnings(findings: readonly string[]): string[] {
+  return findings.flatMap((finding) => {
+    if (!finding.startsWith(YAML_LEAD)) return [finding]
+    return finding
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim())
+  })
+}
+
+function unrecognized(expected: GroupVersionKind): string {
+  return `the object provided is unrecognized (must be of type ${expected.kind})`
+}
+
+function unhandled(actual: GroupVersionKind, expected: GroupVersionKind, text: string): string {
+  return `${actual.kind} in version "${actual.version}" cannot be handled as a ${expected.kind}: ${text}`
+}
+
+// upstream: runtime/serializer/json/json.go gvkWithDefaults
+function withDefaults(actual: GroupVersionKind, defaults: GroupVersionKind): GroupVersionKind {
+  const bare = actual.version === '' && actual.group === ''
+  return {
+    kind: actual.kind || defaults.kind,
+    group: bare ? defaults.group : actual.group,
+    version: bare || (actual.version === '' && actual.group === defaults.group) ? defaults.version : actual.version,
+  }
+}
+
+const PARSE_ERROR = "couldn't get version/kind; json parse error: "
+const PEEK_STRUCT = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`
+
+/** apiVersion and kind as encoding/json finds them: any case of the key will do. upstream: json.SimpleMetaFactory.Interpret */
+function peekKind(value: Json): GroupVersionKind {
+  const fail = (text: string): never => {
+    throw new DecodeError(`${PARSE_ERROR}json: cannot unmarshal ${text}`)
+  }
+  if (value === null) return { group: '', version: '', kind: '' }
+  if (!isObject(value)) return fail(`${jsonKind(value)} into Go value of type ${PEEK_STRUCT}`)
+  let apiVersion = ''
+  let kind = ''
+  for (const [key, member] of Object.entries(value)) {
+    const field = key.length <= 10 ? key.toLowerCase() : ''
+    if ((field !== 'kind' && field !== 'apiversion') || member === null) continue
+    if (typeof member !== 'string') return fail(`${jsonKind(member)} into Go struct field .${field === 'kind' ? field : 'apiVersion'} of type string`)
+    if (field === 'kind') kind = member
+    else apiVersion = member
+  }
+  return { ...splitGroupVersion(apiVersion), kind }
+}
+
+/** upstream: schema.ParseGroupVersion */
+function splitGroupVersion(text: string): { group: string; version: string } {
+  if (text === '' || text === '/') return { group: '', version: '' }
+  const parts = text.split('/')
+  if (parts.length > 2) throw new DecodeError(`unexpected GroupVersion string: ${text}`)
+  return parts.length === 1 ? { group: '', version: text } : { group: parts[0] as string, version: parts[1] as string }
+}
+
+/** upstream: handlers.summarizeData */
+function summarize(bytes: Uint8Array): string {
+  if (bytes.length === 0) return '<empty>'
+  const more = bytes.length > 30 ? ' ...' : ''
+  const head = Buffer.from(bytes.subarray(0, 30))
+  return `${bytes[0] === 0x7b ? head.toString('utf8') : head.toString('hex')}${more}`
+}

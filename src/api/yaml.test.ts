@@ -1,0 +1,121 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { DecodeError } from './go-json-error.ts'
+import { deepEqual, Float, type Json } from './object.ts'
+import { decodeYaml, encodeYaml } from './yaml.ts'
+
+const read = (text: string): Json => decodeYaml(text).value
+
+test('scalars are those of YAML 1.1 without times', () => {
+  const table: [string, Json][] = [
+    ['yes', true], ['Off', false], ['n', false], ['~', null], ['', null], ['null', null],
+    ['0777', 511], ['0o777', 511], ['-0o7', -7], ['0x1F', 31], ['0b11', 3], ['1_000', 1000], ['+12', 12],
+    ['12:30', '12:30'], ['2001-12-14', '2001-12-14'], ['2001-12-14t21:59:43.10-05:00', '2001-12-14t21:59:43.10-05:00'],
+    ['1.0', 1], ['1e3', 1000], ['1.5', 1.5], ['.5', 0.5], ['1e30', new Float(1e30)],
+    ['9007199254740993', 9007199254740993n], ['9223372036854775808', new Float(9223372036854775808)],
+    ['"1"', '1'], ["'yes'", 'yes'], ['!!binary YWI=', 'ab'], ['!!str 1', '1'], ['1.2.3', '1.2.3'],
+  ]
+  for (const [text, expected] of table) assert.ok(deepEqual(read(`a: ${text}\n`), { a: expected }), `${text} → ${String((read(`a: ${text}\n`) as { a: Json }).a)}`)
+})
+
+test('keys become strings, merges and aliases are followed, the first document counts', () => {
+  assert.deepEqual(read('1: a\nyes: b\n1.5: c\n'), { 1: 'a', true: 'b', 1.5: 'c' })
+  assert.deepEqual(read('base: &b {x: 1, w: 2}\nmore: &m {w: 3, z: 4}\nd: {<<: *b, w: 5}\nl: {<<: [*b, *m]}\ns: *b\n'), {
+    base: { x: 1, w: 2 }, more: { w: 3, z: 4 }, d: { x: 1, w: 5 }, l: { x: 1, w: 2, z: 4 }, s: { x: 1, w: 2 },
+  })
+  assert.deepEqual(read('a: 1\n---\nb: [\n'), { a: 1 })
+  assert.equal(Object.hasOwn(read('__proto__: 1\n') as object, '__proto__'), true)
+})
+
+test('duplicate keys are found, inner ones first, the last value wins', () => {
+  const { value, duplicates } = decodeYaml('a: 1\nb:\n  c: 1\n  c: 2\na:\n  - x: 1\n    x: 2\n9: 1\n9: 2\n')
+  assert.deepEqual(value, { a: [{ x: 2 }], b: { c: 2 }, 9: 2 })
+  assert.deepEqual(duplicates, ['line 4: key "c" already set in map', 'line 7: key "x" already set in map', 'line 6: key "a" already set in map', 'line 9: key 9 already set in map'])
+})
+
+test('mistakes have the texts of the YAML library of Go', () => {
+  const table: [string, string][] = [
+    ['a: b: c', 'yaml: line 1: mapping values are not allowed in this context'],
+    ['a: 1\nb: 2\nc: d: e', 'yaml: line 3: mapping values are not allowed in this context'],
+    ['a: *x', "yaml: unknown anchor 'x' referenced"],
+    ['{', 'yaml: line 1: did not find expected node content'],
+    ['a: @b', 'yaml: line 1: found character that cannot start any token'],
+    ['a: "b', 'yaml: line 1: found unexpected end of stream'],
+    ['a: "\\q"', 'yaml: line 1: found unknown escape character'],
+    ['a: .nan', 'json: unsupported value: NaN'],
+    ['a: -.inf', 'json: unsupported value: -Inf'],
+    ['<<: 1', 'yaml: map merge requires map or sequence of maps as the value'],
+    ['a: &a [*a]', "yaml: anchor 'a' value contains itself"],
+    ['['.repeat(100_000), 'yaml: exceeded max depth of 10000'],
+  ]
+  for (const [text, message] of table) assert.throws(() => decodeYaml(text), new DecodeError(message), text.slice(0, 20))
+})
+
+test('aliases that multiply are refused', () => {
+  const level = (i: number): string => `l${i}: &l${i} [${Array.from({ length: 10 }, () => `*l${i - 1}`).join(', ')}]`
+  const text = ['l0: &l0 [x, x, x, x, x, x, x, x, x, x]', ...Array.from({ length: 9 }, (_, i) => level(i + 1))].join('\n')
+  assert.throws(() => decodeYaml(text), new DecodeError('yaml: document contains excessive aliasing'))
+})
+
+test('values are printed as sigs.k8s.io/yaml prints them', () => {
+  const value: Json = {
+    b: [{ a: 1, list: ['x'] }, []],
+    a10: '1',
+    a2: 'true',
+    empty: {},
+    none: null,
+    text: 'two\nlines\n',
+    colon: 'a: b',
+    dash: '-x',
+    quote: 'it"s',
+    blank: '',
+    float: 1.5,
+    big: 9007199254740993n,
+    time: '2024-01-01T00:00:00Z',
+    '.': {},
+    'f:x': { '1': 2 },
+  }
+  assert.equal(
+    encodeYaml(value),
+    `.: {}
+a2: "true"
+a10: "1"
+b:
+- a: 1
+  list:
+  - x
+- []
+big: 9007199254740993
+blank: ""
+colon: 'a: b'
+dash: -x
+empty: {}
+f:x:
+  "1": 2
+float: 1.5
+none: null
+quote: it"s
+text: |
+  two
+  lines
+time: "2024-01-01T00:00:00Z"
+`,
+  )
+})
+
+const json: fc.Arbitrary<Json> = fc.letrec<{ node: Json }>((tie) => ({
+  node: fc.oneof(
+    { maxDepth: 3 },
+    fc.constantFrom<Json>(null, true, 'yes', 'No', '1', '0x1', '1e3', '~', 'null', '<<', '', ' ', 'a: b', '- a', '#', 'a #b', '1:30', '2024-01-01', 'a\nb', 'a\n', '\n', '\t', '=', '!x', '&a', '*a', '? a', '0o7', '.inf', "it's"),
+    fc.string({ unit: 'grapheme' }),
+    fc.maxSafeInteger().map((n) => n + 0),
+    fc.double({ min: -1e6, max: 1e6, noNaN: true }).filter((n) => !Number.isInteger(n)),
+    fc.array(tie('node'), { maxLength: 3 }),
+    fc.dictionary(fc.oneof(fc.string(), fc.constantFrom('yes', '1', '~', 'a b', '<<')), tie('node'), { maxKeys: 3 }),
+  ),
+})).node
+
+test('what is printed reads back as the same value', () => {
+  fc.assert(fc.property(json, (value) => assert.ok(deepEqual(read(encodeYaml(value)), value), encodeYaml(value))), { numRuns: 500 })
+})
