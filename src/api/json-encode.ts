@@ -3,8 +3,8 @@
  * No recursion, so that nesting as deep as the parser takes can be written too.
  * upstream: encoding/json/encode.go
  */
+import { compareBytes, formatJsonNumber, goJsonString } from './go-text.ts'
 import { Float, type Json, type JsonObject } from './object.ts'
-import { compareBytes, formatJsonNumber, goJsonString } from './status.ts'
 
 /** A container that is being written: an object with its sorted keys, or an array (keys absent), and how far it is. */
 interface Frame {

@@ -82,6 +82,15 @@ test('strings and keys are written as Go writes them', () => {
 test('nesting up to the limit needs no stack', () => {
   const text = `${'['.repeat(10_000)}${']'.repeat(10_000)}`
   assert.equal(encodeJson(decodeJson(text).value), text)
+  assert.ok(deepEqual(decodeJson(text).value, decodeJson(text).value))
+  assert.ok(!deepEqual(decodeJson(text).value, decodeJson(text.replace('[]', '[1]')).value))
+})
+
+test('equality is that of Go', () => {
+  const equal: [unknown, unknown][] = [[{ a: 1, b: [null] }, { b: [null], a: 1 }], [{ a: undefined }, {}], [new Float(1), new Float(1)], [1n, 1n], [[], []]]
+  const different: [unknown, unknown][] = [[1, new Float(1)], [{ a: null }, {}], [{}, []], [{}, null], [[1, 2], [2, 1]], [{ a: 1 }, { b: 1 }], [{ toString: 1 }, {}], ['1', 1], [{ a: { b: 1 } }, { a: { b: 1, c: 1 } }], [new Float(1), {}]]
+  for (const [a, b] of equal) assert.ok(deepEqual(a, b) && deepEqual(b, a))
+  for (const [a, b] of different) assert.ok(!deepEqual(a, b) && !deepEqual(b, a))
 })
 
 const json: fc.Arbitrary<Json> = fc.letrec<{ node: Json }>((tie) => ({

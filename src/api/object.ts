@@ -100,20 +100,48 @@ export function setKey(object: JsonObject, key: string, value: Json): void {
   else object[key] = value
 }
 
-/** Equality as Go's reflect.DeepEqual on decoded JSON: 1 differs from 1.0, absent differs from null, key order does not count. */
+/**
+ * Equality as Go's reflect.DeepEqual on decoded JSON: 1 differs from 1.0, absent differs from null, key order does not count.
+ * Without recursion, since values may nest as deep as the parser takes them.
+ */
 export function deepEqual(a: unknown, b: unknown): boolean {
-  if (a === b) return true
-  if (a instanceof Float || b instanceof Float) return a instanceof Float && b instanceof Float && a.value === b.value
-  if (Array.isArray(a)) {
-    return Array.isArray(b) && a.length === b.length && a.every((item, i) => deepEqual(item, b[i]))
+  // Containers still to compare, in pairs.
+  const pending: unknown[] = []
+  if (!sameScalar(a, b, pending)) return false
+  while (pending.length > 0) {
+    const right = pending.pop()
+    const left = pending.pop()
+    if (Array.isArray(left) ? !sameItems(left, right, pending) : !sameMembers(left as JsonObject, right, pending)) return false
   }
-  if (!isObject(a) || !isObject(b)) return false
-  const keys = definedKeys(a)
-  return keys.length === definedKeys(b).length && keys.every((key) => Object.hasOwn(b, key) && deepEqual(a[key], b[key]))
+  return true
 }
 
-function definedKeys(object: JsonObject): string[] {
-  return Object.keys(object).filter((key) => object[key] !== undefined)
+// Containers are put off; everything else is compared.
+function sameScalar(a: unknown, b: unknown, pending: unknown[]): boolean {
+  if (a === b) return true
+  if (typeof a !== 'object' || a === null) return false
+  if (a instanceof Float) return b instanceof Float && a.value === b.value
+  pending.push(a, b)
+  return true
+}
+
+function sameItems(a: unknown[], b: unknown, pending: unknown[]): boolean {
+  if (!Array.isArray(b) || a.length !== b.length) return false
+  for (let i = 0; i < a.length; i++) if (!sameScalar(a[i], b[i], pending)) return false
+  return true
+}
+
+function sameMembers(a: JsonObject, b: unknown, pending: unknown[]): boolean {
+  if (!isObject(b)) return false
+  let count = 0
+  for (const key of Object.keys(a)) {
+    const value = a[key]
+    if (value === undefined) continue
+    count++
+    if (!Object.hasOwn(b, key) || !sameScalar(value, b[key], pending)) return false
+  }
+  for (const key of Object.keys(b)) if (b[key] !== undefined) count--
+  return count === 0
 }
 
 /** Splits an apiVersion: `v1` has the group "". */
