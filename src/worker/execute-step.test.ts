@@ -78,7 +78,7 @@ const outcomes = ({ cells }: Result): string[] => cells.map(({ index, outcome })
 const streamOf = (cell: CellRecord | undefined): unknown => cell?.outputs.map(({ name, text }) => [name, text])
 
 // a kernel takes a second to start: the machine has at least two cores
-describe('the runner', { concurrency: 3, timeout: 120_000 }, () => {
+describe('the runner', { concurrency: 4, timeout: 120_000 }, () => {
   test('all cells, their outputs and what they raised', async () => {
     const result = await run(
       notebook([
@@ -119,9 +119,15 @@ describe('the runner', { concurrency: 3, timeout: 120_000 }, () => {
     assert.deepEqual(outcomes(all), ['0 Succeeded', '1 Failed', '2 Succeeded'])
   })
 
-  test('a cell that takes too long is interrupted, also one that takes no interrupt', async () => {
+  test('a cell that takes no interrupt does not hold up the end', async () => {
+    const deaf = 'import time\nwhile True:\n  try: time.sleep(60)\n  except KeyboardInterrupt: pass'
+    const result = await run(notebook([deaf, '2']), { execution: { cellTimeoutSeconds: 1 } })
+    assert.deepEqual([outcomes(result), result.end?.outcome], [['0 TimedOut'], 'CellTimeout'])
+  })
+
+  test('a cell that takes too long is interrupted, and nothing runs after it', async () => {
     const slow = await run(notebook(['import time; print("on", flush=True); time.sleep(60)', '2']), { execution: { cellTimeoutSeconds: 1, errorPolicy: 'Continue' } })
-    assert.deepEqual(outcomes(slow), ['0 TimedOut'], 'nothing runs after a timeout')
+    assert.deepEqual(outcomes(slow), ['0 TimedOut'])
     assert.deepEqual([slow.end?.outcome, slow.end?.cell, slow.end?.message], ['CellTimeout', 0, 'cell 0 did not end within 1 s'])
     assert.deepEqual(slow.cells[0]?.outputs[0]?.text, 'on\n')
   })

@@ -37,8 +37,7 @@ const REPORT_MARGIN_MS = 15_000
 export async function runLocalAttempt(options: LocalAttemptOptions): Promise<void> {
   const { request, directory, emit, clock, signal } = options
   const { spec } = request.job
-  const python = await options.preparePython((message) => emit({ type: 'preparing', message }))
-  signal.throwIfAborted()
+  const python = await untilAborted(options.preparePython((message) => emit({ type: 'preparing', message })), signal)
   const startedAt = clock.now()
   const deadline = (request.startedAt ?? startedAt) + Number(spec.activeDeadlineSeconds ?? 3600) * 1000
   emit({ type: 'cloning', at: startedAt })
@@ -67,6 +66,16 @@ export async function runLocalAttempt(options: LocalAttemptOptions): Promise<voi
   emit({ type: 'comparing' })
   const environment = { PATH: options.environment.PATH, [ATTEMPT_MARK]: request.id }
   emit({ type: 'finished', report: await makeReport({ directory, spec, environment, clock, signal, ...(failure ? { failure } : {}) }) })
+}
+
+/** The preparation belongs to all attempts: one that is cancelled leaves it alone and goes. */
+function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason as Error)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
 }
 
 type Source = { readonly checkout: string; readonly notebook: string; readonly commit: string; readonly goldenCommit?: string }

@@ -118,6 +118,20 @@ describe('the local executor', { concurrency: 3, timeout: 120_000 }, () => {
     assert.equal(existsSync(join(work, 'data/attempts', id)), false)
   })
 
+  test('a stop does not wait for the Python environment to be made', async () => {
+    const dataDir = join(work, 'slow')
+    const slow = join(work, 'slow-python')
+    writeFileSync(slow, '#!/bin/sh\ncase "$*" in *ensurepip*) echo 3.12 ;; *) exec sleep 60 ;; esac\n', { mode: 0o755 })
+    mkdirSync(dataDir)
+    const stopped = await openLocalExecutor({ dataDir, python: slow, environment: testEnvironment(), readSecret: async () => undefined, clock: systemClock, log: silentLog })
+    stopped.start({ id: 'slow.1', number: 1, job: makeJob() })
+    for await (const { type } of stopped.observe('slow.1')!) {
+      assert.equal(type, 'preparing')
+      await Promise.all([stopped.cancel('slow.1'), stopped.close()])
+    }
+    assert.deepEqual(readdirSync(join(dataDir, 'python')), [], 'nothing half-made is left')
+  })
+
   test('what a dead worker left behind is ended, and a worker that lives is not disturbed', async () => {
     const dataDir = join(work, 'other')
     const id = `${systemClock.uuid()}.1`

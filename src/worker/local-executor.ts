@@ -35,7 +35,8 @@ export async function openLocalExecutor(options: LocalExecutorOptions): Promise<
   await takeOver(owner)
   await endAbandoned(attemptsDirectory, options)
   const live = new Map<string, LiveAttempt>()
-  const prepare = sharedPreparation(options)
+  const closing = new AbortController()
+  const prepare = sharedPreparation(options, closing.signal)
   const cancel = async (id: string): Promise<void> => {
     const attempt = live.get(id)
     attempt?.abort.abort(new Error('the attempt was cancelled'))
@@ -56,13 +57,20 @@ export async function openLocalExecutor(options: LocalExecutorOptions): Promise<
     observe: (id) => live.get(id)?.observations,
     cancel,
     close: async () => {
+      closing.abort(new Error('the worker stops'))
       await Promise.all([...live.keys()].map(cancel))
+      await prepare.settled()
       await rm(owner, { force: true })
     },
   }
 }
 
-type Preparation = (onProgress: (message: string) => void) => Promise<string>
+type Preparation = {
+  /** The interpreter, when it is ready. */
+  python(onProgress: (message: string) => void): Promise<string>
+  /** Resolves when no preparation runs any more. */
+  settled(): Promise<void>
+}
 type Run = { request: AttemptRequest; directory: string; observations: AsyncQueue<Observation>; abort: AbortController; prepare: Preparation }
 
 async function runToEnd(options: LocalExecutorOptions, { request, directory, observations, abort, prepare }: Run): Promise<void> {
@@ -72,7 +80,7 @@ async function runToEnd(options: LocalExecutorOptions, { request, directory, obs
     else observations.push(observation)
   }
   try {
-    await runLocalAttempt({ ...options, request, directory, preparePython: prepare, emit, signal: abort.signal })
+    await runLocalAttempt({ ...options, request, directory, preparePython: prepare.python, emit, signal: abort.signal })
   } catch (error) {
     if (!abort.signal.aborted) last = { type: 'failed', failure: failureOf(error) }
   }
@@ -87,21 +95,24 @@ async function removeAttempt(directory: string, id: string, clock: Clock): Promi
 }
 
 /** One preparation for all attempts that wait for it; a failed one is tried again by the next attempt. */
-function sharedPreparation(options: LocalExecutorOptions): Preparation {
+function sharedPreparation(options: LocalExecutorOptions, signal: AbortSignal): Preparation {
   let running: Promise<string> | undefined
   const listeners = new Set<(message: string) => void>()
-  return async (onProgress) => {
-    listeners.add(onProgress)
-    running ??= preparePythonEnvironment({
+  const begin = (): Promise<string> =>
+    preparePythonEnvironment({
       directory: join(options.dataDir, 'python'),
       python: options.python,
       environment: options.environment,
       clock: options.clock,
+      signal,
       onProgress: (progress) => {
         options.onPreparing?.(progress)
         for (const listener of listeners) listener(`preparing the Python environment: ${progress.message}`)
       },
     })
+  const python: Preparation['python'] = async (onProgress) => {
+    listeners.add(onProgress)
+    running ??= begin()
     try {
       return await running
     } catch (error) {
@@ -111,6 +122,7 @@ function sharedPreparation(options: LocalExecutorOptions): Preparation {
       listeners.delete(onProgress)
     }
   }
+  return { python, settled: async () => void (await running?.catch(() => {})) }
 }
 
 async function takeOver(owner: string): Promise<void> {

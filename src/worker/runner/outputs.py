@@ -39,7 +39,7 @@ def resolve_controls(text):
 
 def size_of(content):
     """The bytes that a message adds to a cell's outputs, near enough for a cap."""
-    if "text" in content:
+    if isinstance(content.get("text"), str):
         return len(content["text"])
     values = list((content.get("data") or {}).values()) + list(content.get("traceback") or [])
     return sum(len(value) if isinstance(value, str) else len(json.dumps(value, default=str)) for value in values) + 64

@@ -110,7 +110,7 @@ class Client(NotebookClient):
         self.begin_cell()
 
     def begin_cell(self):
-        self.reply, self.cell_bytes, self.truncated = None, 0, False
+        self.reply, self.idle, self.cell_bytes, self.truncated = None, False, 0, False
 
     def note_reply(self, cell, cell_index, execute_reply):
         self.reply = execute_reply["content"]
@@ -123,6 +123,8 @@ class Client(NotebookClient):
             if self.cell_bytes > MAX_CELL_OUTPUT_BYTES or self.total_bytes > MAX_OUTPUT_BYTES:
                 self.truncated = True
                 return None
+        if msg["msg_type"] == "status" and msg["content"].get("execution_state") == "idle":
+            self.idle = True  # the last message of a cell: all of its outputs were read
         result = super().process_message(msg, cell, cell_index)
         if len(cell.outputs) > MAX_CELL_OUTPUTS and not any(cell_index in cells for cells in self._display_id_map.values()):
             # many small prints become one; the places of displays that may be updated are left alone
@@ -134,13 +136,15 @@ class Client(NotebookClient):
 
 
 class Run:
-    def __init__(self, settings, records, cancelled):
+    def __init__(self, settings, directory, records, cancelled):
         self.settings, self.records, self.cancelled = settings, records, cancelled
+        self.connection_file = os.path.join(directory, "kernel.json")
+        self.executed_file = os.path.join(directory, "executed.ipynb")
         self.deadline = time.monotonic() + settings.deadlineSeconds
         self.oom_before = oom_kills()
         self.client = None
 
-    async def run(self, executed_path):
+    async def run(self):
         notebook, ids, version = read_notebook(self.settings.notebook)
         try:
             name, language = choose_kernel(self.settings.kernelName, notebook.metadata)
@@ -158,7 +162,7 @@ class Run:
             for cell in notebook.cells:
                 if cell.cell_type == "code":
                     cell.outputs = [nbformat.from_dict(output) for output in coalesce(cell.outputs)]
-            with open(executed_path, "w", encoding="utf-8", errors="replace") as file:
+            with open(self.executed_file, "w", encoding="utf-8", errors="replace") as file:
                 nbformat.write(notebook, file)
         return End("Completed", "all cells have run")
 
@@ -170,10 +174,12 @@ class Run:
             timeout=None,
             startup_timeout=max(1, int(limit)),
             iopub_timeout=IOPUB_TIMEOUT_SECONDS,
-            raise_on_iopub_timeout=True,
+            raise_on_iopub_timeout=False,
             resources={"metadata": {"path": self.settings.workingDirectory}},
         )
         self.client.km = self.client.create_kernel_manager()
+        # not among the temporary files of the machine, where a killed runner would leave it
+        self.client.km.connection_file = self.connection_file
         start = asyncio.ensure_future(self.start_client())
         if not await self.wait(start, limit + 1):
             start.cancel()
@@ -249,12 +255,10 @@ class Run:
             return "TimedOut", End("CellTimeout", f"cell {index} did not end within {cell_limit:g} s", index)
         error = task.exception()
         if error is None:
+            self.client.truncated = self.client.truncated or not self.client.idle
             return "Succeeded", None
         if isinstance(error, DeadKernelError):
             return "KernelDied", await self.kernel_died(index)
-        if isinstance(error, TimeoutError):
-            self.client.truncated = True
-            return "Succeeded" if self.client.reply else "TimedOut", None if self.client.reply else End("RunnerError", str(error), index)
         return "Failed", End("RunnerError", f"{type(error).__name__}: {error}", index)
 
     async def interrupt(self, task):
@@ -336,7 +340,7 @@ async def main(directory):
     for signum in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(signum, cancelled.set)
     try:
-        end = await Run(settings, records, cancelled).run(os.path.join(directory, "executed.ipynb"))
+        end = await Run(settings, directory, records, cancelled).run()
     except End as error:
         end = error
     except Exception as error:
