@@ -124,7 +124,7 @@ for (const version of KUBECTL_VERSIONS) {
       assert.match((await k(['delete', 'ns', 'default'])).stderr, /namespaces "default" is forbidden/)
       for (const cascade of ['background', 'orphan', 'foreground']) {
         ok(await k(['create', '-f', '-'], job(cascade)))
-        ok(await k(['delete', 'nvj', cascade, '--cascade', cascade, '--wait=false']))
+        ok(await k(['delete', 'nvj', cascade, `--cascade=${cascade}`, '--wait=false']))
       }
     })
   })
