@@ -14,6 +14,7 @@ export {
   decodeObject,
   decodingError,
   findingsAsWarnings,
+  peekKind,
   strictDecodingError,
   type BodyMediaType,
   type DecodedObject,

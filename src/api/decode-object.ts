@@ -158,8 +158,11 @@ function withDefaults(actual: GroupVersionKind, defaults: GroupVersionKind): Gro
 const PARSE_ERROR = "couldn't get version/kind; json parse error: "
 const PEEK_STRUCT = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`
 
-/** apiVersion and kind as encoding/json finds them: any case of the key will do. upstream: json.SimpleMetaFactory.Interpret */
-function peekKind(value: Json): GroupVersionKind {
+/**
+ * apiVersion and kind as encoding/json finds them: any case of the key will do. Throws DecodeError (`couldn't get version/kind; …`)
+ * for what is no object and for members that are no strings. upstream: json.SimpleMetaFactory.Interpret
+ */
+export function peekKind(value: Json): GroupVersionKind {
   const fail = (text: string): never => {
     throw new DecodeError(`${PARSE_ERROR}json: cannot unmarshal ${text}`)
   }
