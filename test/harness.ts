@@ -12,6 +12,7 @@ import { openApiServer, type ApiServer } from '../src/commands/api-server.ts'
 import { writeKubeconfig } from '../src/commands/kubeconfig.ts'
 import { ensurePki, type Pki } from '../src/commands/pki.ts'
 import { create } from '../src/registry/create.ts'
+import { internalWrite } from '../src/registry/write.ts'
 import type { ServedResource } from '../src/registry/resource-store.ts'
 import { coreResources } from '../src/resources/core/index.ts'
 import { resources } from '../src/resources/index.ts'
@@ -65,7 +66,8 @@ export async function startServer(options: { readonly backend?: Backend; readonl
     clock,
     log: silentLog,
   })
-  await create(server.store('Namespace'), { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } }, { version: 'v1', namespace: '', subresource: '', dryRun: false, warn: () => {} })
+  const namespaces = server.store('Namespace')
+  await create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } }, internalWrite(namespaces, ''))
   const kubeconfig = join(directory, 'kubeconfig')
   await writeKubeconfig(kubeconfig, { server: server.url, ca: pki.ca, ...pki.admin, name: 'test' })
   return {

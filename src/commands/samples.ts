@@ -10,6 +10,7 @@ import { StatusError } from '../api/status.ts'
 import { receive } from '../api/receive.ts'
 import { create } from '../registry/create.ts'
 import { requestVersion, type ResourceStore } from '../registry/resource-store.ts'
+import { internalWrite } from '../registry/write.ts'
 
 const run = promisify(execFile)
 
@@ -74,18 +75,18 @@ async function digestOf(directory: string): Promise<string> {
 
 /** Creates the Secret and the sample jobs in `default`; those that exist are left alone. */
 export async function createSampleJobs(stores: { readonly secrets: ResourceStore; readonly jobs: ResourceStore }, server: { readonly url: string; readonly ca: string }): Promise<void> {
-  await ensure(stores.secrets, { apiVersion: 'v1', kind: 'Secret', metadata: { name: SECRET }, data: { 'ca.crt': Buffer.from(server.ca).toString('base64') } }, 'v1')
+  await ensure(stores.secrets, { apiVersion: 'v1', kind: 'Secret', metadata: { name: SECRET }, data: { 'ca.crt': Buffer.from(server.ca).toString('base64') } })
   const git = { url: `${server.url}${SAMPLES_PATH}`, revision: 'main', credentialsSecretRef: { name: SECRET } }
   for (const { name, notebook, golden } of SAMPLES) {
     const spec = { notebook: { git, path: notebook }, ...(golden ? { golden: { git, path: golden } } : {}) }
-    await ensure(stores.jobs, { apiVersion: 'mlops.dev/v1', kind: 'NotebookValidationJob', metadata: { name, labels: { 'mlops.dev/sample': 'true' } }, spec }, 'v1')
+    await ensure(stores.jobs, { apiVersion: 'mlops.dev/v1', kind: 'NotebookValidationJob', metadata: { name, labels: { 'mlops.dev/sample': 'true' } }, spec })
   }
 }
 
-async function ensure(store: ResourceStore, object: KubeObject, version: string): Promise<void> {
-  const body = receive(object, requestVersion(store, version)).object
+async function ensure(store: ResourceStore, object: KubeObject): Promise<void> {
+  const body = receive(object, requestVersion(store, store.conversion.hub)).object
   try {
-    await create(store, body, { version, namespace: 'default', subresource: '', dryRun: false, warn: () => {} })
+    await create(store, body, internalWrite(store, 'default'))
   } catch (error) {
     if (!(error instanceof StatusError) || error.reason !== 'AlreadyExists') throw error
   }

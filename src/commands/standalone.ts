@@ -10,6 +10,7 @@ import { openLog, type Log } from '../base/log.ts'
 import { StatusError } from '../api/status.ts'
 import type { Config } from '../config.ts'
 import { create } from '../registry/create.ts'
+import { internalWrite } from '../registry/write.ts'
 import { collectGarbage } from '../registry/garbage-collector.ts'
 import { emptyNamespaces } from '../registry/empty-namespaces.ts'
 import { expireObjects } from '../registry/expire-objects.ts'
@@ -106,7 +107,7 @@ async function ensureNamespace(server: ApiServer, name: string): Promise<void> {
   const store = server.store('Namespace')
   if (store.cache.get(name)) return
   try {
-    await create(store, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, { version: 'v1', namespace: '', subresource: '', dryRun: false, warn: () => {} })
+    await create(store, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } }, internalWrite(store, ''))
   } catch (error) {
     if (!(error instanceof StatusError) || error.reason !== 'AlreadyExists') throw error
   }

@@ -81,8 +81,8 @@ function nextStep(store: ResourceStore, hub: KubeObject, deletion: DeleteOptions
   const held = store.strategy.holdDeletion?.(hub)
   if (!held) return 'remove'
   if (hub.metadata.deletionTimestamp !== undefined) return hub
-  const { generation = 0 } = hub.metadata
-  return { ...held, metadata: { ...held.metadata, deletionTimestamp: formatTime(now), deletionGracePeriodSeconds: 0, generation: generation + 1 } }
+  const { generation } = hub.metadata
+  return { ...held, metadata: { ...held.metadata, deletionTimestamp: formatTime(now), deletionGracePeriodSeconds: 0, ...(generation === undefined ? {} : { generation: generation + 1 }) } }
 }
 
 // The messages name the Kind, unlike every other conflict.

@@ -7,6 +7,7 @@ import type { Log } from '../base/log.ts'
 import { commitObject } from './commit-object.ts'
 import { removeAll } from './delete.ts'
 import { latestEntry } from './live-entry.ts'
+import { internalWrite } from './write.ts'
 import { freshen, type ResourceStore } from './resource-store.ts'
 
 const RETRY_MS = 500
@@ -51,7 +52,7 @@ async function emptyOut(store: ResourceStore, namespace: string): Promise<number
   await freshen(store)
   const { entries } = store.cache.list({ prefix: `${namespace}/` })
   if (entries.length === 0) return 0
-  await removeAll(store, entries, { propagationPolicy: 'Background' }, { version: store.conversion.hub, namespace, subresource: '', dryRun: false, warn: () => {} })
+  await removeAll(store, entries, { propagationPolicy: 'Background' }, internalWrite(store, namespace))
   await freshen(store)
   return store.cache.list({ prefix: `${namespace}/` }).entries.length
 }

@@ -2,6 +2,7 @@
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { remove } from './delete.ts'
+import { internalWrite } from './write.ts'
 import type { ResourceStore } from './resource-store.ts'
 
 const EVERY_MS = 60_000
@@ -29,7 +30,7 @@ export async function expireOnce(store: ResourceStore, now: number): Promise<num
     const since = Date.parse(expire.since(object) ?? '')
     if (!(since + expire.seconds * 1000 < now)) continue
     const { name = '', namespace = '', uid } = object.metadata
-    await remove(store, name, { preconditions: { ...(uid ? { uid } : {}) } }, { version: store.conversion.hub, namespace, subresource: '', dryRun: false, warn: () => {} })
+    await remove(store, name, { preconditions: uid ? { uid } : {} }, internalWrite(store, namespace))
     count++
   }
   return count

@@ -10,6 +10,7 @@ import type { Log } from '../base/log.ts'
 import { remove } from './delete.ts'
 import type { ResourceStore } from './resource-store.ts'
 import { update } from './update.ts'
+import { internalWrite } from './write.ts'
 
 const FOREGROUND = 'foregroundDeletion'
 const ORPHAN = 'orphan'
@@ -197,12 +198,8 @@ function toNode(store: ResourceStore, entry: CacheEntry): Node {
   }
 }
 
-function options(node: Node) {
-  return { version: node.store.conversion.hub, namespace: node.namespace, subresource: '', dryRun: false, warn: () => {} }
-}
-
 async function deleteNode(node: Node, propagationPolicy: 'Background' | 'Foreground'): Promise<void> {
-  await remove(node.store, node.name, { propagationPolicy, preconditions: { uid: node.uid } }, options(node))
+  await remove(node.store, node.name, { propagationPolicy, preconditions: { uid: node.uid } }, internalWrite(node.store, node.namespace))
 }
 
 async function setOwners(node: Node, gone: ReadonlySet<string>): Promise<void> {
@@ -218,7 +215,7 @@ async function dropFinalizer(node: Node, name: string): Promise<void> {
 
 // An update that holds only for the very object, and leaves no empty lists behind.
 async function change(node: Node, transform: (object: KubeObject) => KubeObject): Promise<void> {
-  await update(node.store, (live) => (live.metadata.uid === node.uid ? withoutEmpties(transform(live)) : live), { ...options(node), name: node.name, patch: true })
+  await update(node.store, (live) => (live.metadata.uid === node.uid ? withoutEmpties(transform(live)) : live), { ...internalWrite(node.store, node.namespace), name: node.name, patch: true })
 }
 
 function withoutEmpties(object: KubeObject): KubeObject {

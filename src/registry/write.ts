@@ -16,6 +16,11 @@ export interface WriteOptions {
   readonly warn: (text: string) => void
 }
 
+/** The options of a write that the server makes itself: in the hub version, warnings unread. */
+export function internalWrite(store: ResourceStore, namespace: string): WriteOptions {
+  return { version: store.conversion.hub, namespace, subresource: '', dryRun: false, warn: () => {} }
+}
+
 /** The object that a write leaves, in the request version, without its resourceVersion, which is `revision` (absent: none yet, a dry-run creation). */
 export interface WriteResult {
   readonly ready: ReadyBytes
@@ -39,10 +44,14 @@ export function hasStatusSubresource(store: ResourceStore, version: string): boo
   return requestVersion(store, version).subresources?.status !== undefined
 }
 
-/** Fills or checks the namespace of a request body. upstream: rest.EnsureObjectNamespaceMatchesRequestNamespace */
+/** Fills, checks or (of a cluster-scoped resource, whose requests have none) drops the namespace of a body. upstream: rest.EnsureObjectNamespaceMatchesRequestNamespace */
 export function settleNamespace(object: KubeObject, namespace: string): KubeObject {
   const own = object.metadata.namespace ?? ''
   if (own === namespace) return object
+  if (namespace === '') {
+    const { namespace: _, ...metadata } = object.metadata
+    return { ...object, metadata }
+  }
   if (own !== '') throw badRequest('the namespace of the provided object does not match the namespace sent on the request')
   return { ...object, metadata: { ...object.metadata, namespace } }
 }

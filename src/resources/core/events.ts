@@ -5,6 +5,7 @@ import type { ComputedColumn, ResourceDefinition, Strategy } from '../../api/res
 import type { Schema } from '../../api/schema.ts'
 import { fieldError } from '../../api/status.ts'
 import { since } from './columns.ts'
+import { withoutGeneration } from './generation.ts'
 import { decodeKubeProtobuf, OBJECT_META, type Message } from './protobuf.ts'
 
 const text: Schema = { type: 'string' }
@@ -117,6 +118,8 @@ const strategy: Strategy = {
   columns: COLUMNS,
   strategicMergeKeys: { 'metadata.ownerReferences': 'uid' },
   decodeProtobuf: (bytes) => decodeKubeProtobuf(bytes, MESSAGE),
+  prepareForCreate: withoutGeneration,
+  prepareForUpdate: withoutGeneration,
   selectableFields: {
     'involvedObject.kind': involved('kind'),
     'involvedObject.namespace': involved('namespace'),

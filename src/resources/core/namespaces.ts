@@ -4,6 +4,7 @@ import { getKey, isObject, type KubeObject } from '../../api/object.ts'
 import type { ComputedColumn, ResourceDefinition, Strategy } from '../../api/resource.ts'
 import { fieldError } from '../../api/status.ts'
 import { CREATED_AT, NAME } from './columns.ts'
+import { withoutGeneration } from './generation.ts'
 import { decodeKubeProtobuf, OBJECT_META, type Message } from './protobuf.ts'
 
 const definition: ResourceDefinition = {
@@ -68,14 +69,14 @@ const strategy: Strategy = {
   columns: COLUMNS,
   strategicMergeKeys: { 'metadata.ownerReferences': 'uid', 'status.conditions': 'type' },
   decodeProtobuf: (bytes) => decodeKubeProtobuf(bytes, MESSAGE),
-  prepareForCreate: (object) => ({
+  prepareForCreate: (object) => withoutGeneration({
     ...object,
     metadata: { ...object.metadata, labels: { ...object.metadata.labels, 'kubernetes.io/metadata.name': object.metadata.name ?? '' } },
     spec: { finalizers: ['kubernetes'] },
     status: { phase: 'Active' },
   }),
   // Its finalizers are taken away by who empties it, never by an ordinary write.
-  prepareForUpdate: (object, old) => ({ ...object, ...(old.spec === undefined ? {} : { spec: old.spec }) }),
+  prepareForUpdate: (object, old) => withoutGeneration({ ...object, ...(old.spec === undefined ? {} : { spec: old.spec }) }),
   validate(object) {
     const name = object.metadata.name ?? ''
     return DNS_LABEL.test(name) && name.length <= 63 ? [] : [fieldError('FieldValueInvalid', 'metadata.name', name, name.length > 63 ? 'must be no more than 63 bytes' : NOT_A_LABEL)]

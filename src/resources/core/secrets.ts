@@ -4,6 +4,7 @@ import { deepEqual, getKey, isObject, setKey, type JsonObject, type KubeObject }
 import type { ComputedColumn, ResourceDefinition, Strategy } from '../../api/resource.ts'
 import { fieldError, NO_VALUE, type FieldError } from '../../api/status.ts'
 import { CREATED_AT, NAME } from './columns.ts'
+import { withoutGeneration } from './generation.ts'
 import { decodeKubeProtobuf, OBJECT_META, type Message } from './protobuf.ts'
 
 const definition: ResourceDefinition = {
@@ -86,9 +87,9 @@ const strategy: Strategy = {
   strategicMergeKeys: { 'metadata.ownerReferences': 'uid' },
   decodeProtobuf: (bytes) => decodeKubeProtobuf(bytes, MESSAGE),
   // Protobuf sends an empty type for none.
-  prepareForCreate: (object) => mergeStringData(object.type ? object : { ...object, type: 'Opaque' }),
+  prepareForCreate: (object) => withoutGeneration(mergeStringData(object.type ? object : { ...object, type: 'Opaque' })),
   prepareForUpdate: (object, old) => {
-    const merged = mergeStringData(object)
+    const merged = withoutGeneration(mergeStringData(object))
     return merged.type === undefined || merged.type === '' ? { ...merged, type: old.type } : merged
   },
   validate,
