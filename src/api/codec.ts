@@ -12,9 +12,9 @@ export { decodeYaml, encodeYaml, type DecodedYaml } from './yaml.ts'
 export { DecodeError } from './go-json-error.ts'
 export {
   decodeObject,
+  decodeOptions,
   decodingError,
   findingsAsWarnings,
-  peekKind,
   strictDecodingError,
   type BodyMediaType,
   type DecodedObject,

@@ -33,6 +33,7 @@ test('bad tokens are refused with upstream texts', () => {
     [encoded('{"rv":"1"}'), 'json: cannot unmarshal string into Go struct field continueToken.rv of type int64'],
     [encoded('{"rv":1.5}'), 'json: cannot unmarshal number 1.5 into Go struct field continueToken.rv of type int64'],
     [encoded('{"v":"v2","rv":1,"start":"a"}'), 'server does not recognize this encoded version v2'],
+    ['garbage', String.raw`invalid character '\u0081' looking for beginning of value`],
     [encoded('null'), 'server does not recognize this encoded version '],
     [encoded('{"v":"meta.k8s.io/v1","start":"a"}'), 'incorrect encoded start resourceVersion (version meta.k8s.io/v1)'],
     [encoded('{"v":"meta.k8s.io/v1","rv":1}'), 'encoded start key empty (version meta.k8s.io/v1)'],

@@ -5,7 +5,7 @@
 import { DecodeError, jsonKind } from './go-json-error.ts'
 import { decodeJson } from './json-parse.ts'
 import { getKey, isInteger, isObject, type Json } from './object.ts'
-import { badRequest, expired, renderJson, type StatusError } from './status.ts'
+import { badRequest, expired, goQuote, renderJson, type StatusError } from './status.ts'
 
 /** Where a list goes on. */
 export interface ContinueToken {
@@ -44,7 +44,7 @@ const refuse = (text: string): never => {
 }
 
 // upstream: base64.RawURLEncoding.DecodeString, which skips line breaks and names the byte it stumbled over
-function decodeBase64(token: string): string {
+function decodeBase64(token: string): Buffer {
   const bytes = Buffer.from(token)
   let digits = 0
   for (const [i, byte] of bytes.entries()) {
@@ -53,12 +53,15 @@ function decodeBase64(token: string): string {
     digits++
   }
   if (digits % 4 === 1) return refuse(`illegal base64 data at input byte ${bytes.length - 1}`)
-  return Buffer.from(token.replace(/[\r\n]/g, ''), 'base64url').toString()
+  return Buffer.from(token.replace(/[\r\n]/g, ''), 'base64url')
 }
 
-function parse(text: string): Json {
+function parse(bytes: Buffer): Json {
+  const [lead = 0] = bytes
+  // As text, a byte that is no UTF-8 would be another character.
+  if (lead >= 0x80) return refuse(`invalid character '${goQuote(String.fromCharCode(lead)).slice(1, -1)}' looking for beginning of value`)
   try {
-    return decodeJson(text).value
+    return decodeJson(bytes.toString()).value
   } catch (error) {
     if (error instanceof DecodeError) return refuse(error.message)
     throw error

@@ -7,7 +7,7 @@ import { encodeJson } from './json-encode.ts'
 import { decodeJson } from './json-parse.ts'
 import { coerceMetadata } from './metadata-coerce.ts'
 import { formatApiVersion, getKey, isObject, type GroupVersionKind, type Json, type JsonObject, type KubeObject } from './object.ts'
-import { badRequest, type StatusError } from './status.ts'
+import { badRequest, goQuote, type StatusError } from './status.ts'
 import { decodeText } from './decode-text.ts'
 import { decodeYaml } from './yaml.ts'
 
@@ -41,6 +41,32 @@ export function decodeObject(
     throw badRequest(unhandled(peeked, expected, missingKind(mediaType === 'application/yaml' ? encodeJson(value) : body.text)))
   }
   return accept(value, expected, options.strict ? body.findings : [])
+}
+
+/**
+ * Decodes a body that is an options object of the API machinery (DeleteOptions): kind and apiVersion may be absent, any apiVersion will do.
+ * Throws StatusError 400. upstream: handlers/delete.go, with runtime.NewNotRegisteredErrForKind
+ */
+export function decodeOptions(bytes: Uint8Array, mediaType: BodyMediaType, expected: GroupVersionKind): JsonObject {
+  const text = decodeText(bytes)
+  const lead = mediaType === 'application/json' ? PARSE_ERROR : ''
+  let value: Json
+  try {
+    value = mediaType === 'application/yaml' ? decodeYaml(text).value : decodeJson(text).value
+  } catch (error) {
+    throw error instanceof DecodeError ? badRequest(`${lead}${error.message}`) : error
+  }
+  const { kind, ...rest } = peekOptions(value, expected)
+  if (kind === expected.kind) return isObject(value) ? value : {}
+  throw badRequest(`no kind ${goQuote(kind)} is registered for version ${goQuote(formatApiVersion(rest.group, rest.version))} in scheme "pkg/runtime/scheme.go:111"`)
+}
+
+function peekOptions(value: Json, expected: GroupVersionKind): GroupVersionKind {
+  try {
+    return withDefaults(peekKind(value), expected)
+  } catch (error) {
+    throw error instanceof DecodeError ? badRequest(error.message) : error
+  }
 }
 
 /** A parsed body. `outOfRange`: it has a number beyond float64, which upstream finds only in a second pass, when it knows the kind. */
@@ -162,7 +188,7 @@ const PEEK_STRUCT = String.raw`struct { APIVersion string "json:\"apiVersion,omi
  * apiVersion and kind as encoding/json finds them: any case of the key will do. Throws DecodeError (`couldn't get version/kind; …`)
  * for what is no object and for members that are no strings. upstream: json.SimpleMetaFactory.Interpret
  */
-export function peekKind(value: Json): GroupVersionKind {
+function peekKind(value: Json): GroupVersionKind {
   const fail = (text: string): never => {
     throw new DecodeError(`${PARSE_ERROR}json: cannot unmarshal ${text}`)
   }

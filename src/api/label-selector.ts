@@ -147,7 +147,7 @@ function parseValues(tokens: Tokens): string[] {
   const { kind, text } = tokens.peek()
   if (kind === ')') {
     tokens.take()
-    return []
+    return ['']
   }
   if (kind !== 'identifier' && kind !== ',') return fail(`found '${text}', expected: ',', ')' or identifier`)
   const values = parseList(tokens)
@@ -187,9 +187,6 @@ function parseExactValue(tokens: Tokens): string[] {
 function requirement(key: string, operator: Operator, list: readonly string[]): LabelRequirement {
   const values = sortKeys([...new Set(list)])
   const errors: FieldError[] = []
-  if ((operator === 'in' || operator === 'notin') && values.length === 0) {
-    errors.push(fieldError('FieldValueInvalid', 'values', [], "for 'in', 'notin' operators, values set can't be empty"))
-  }
   if ((operator === 'gt' || operator === 'lt') && parseInt64(values[0] ?? '') === undefined) {
     errors.push(fieldError('FieldValueInvalid', 'values[0]', values[0], "for 'Gt', 'Lt' operators, the value must be an integer"))
   }

@@ -1,10 +1,10 @@
 /** Reading and decoding request bodies: steps 3 to 5 of the road. */
 import type { Readable } from 'node:stream'
-import { decodeJson, DecodeError, decodeObject, decodeYaml, decodingError, strictDecodingError, findingsAsWarnings, type BodyMediaType } from '../api/codec.ts'
-import { isObject, type GroupVersionKind, type Json, type KubeObject } from '../api/object.ts'
+import { DecodeError, decodeObject, decodeOptions, decodingError, strictDecodingError, findingsAsWarnings, type BodyMediaType } from '../api/codec.ts'
+import { isObject, type GroupVersionKind, type JsonObject, type KubeObject } from '../api/object.ts'
 import type { VersionDefinition } from '../api/resource.ts'
 import { receive } from '../api/receive.ts'
-import { badRequest, requestEntityTooLarge, StatusError, unsupportedMediaType } from '../api/status.ts'
+import { badRequest, requestEntityTooLarge, unsupportedMediaType } from '../api/status.ts'
 import type { RequestContext } from './context.ts'
 import type { FieldValidation } from './options.ts'
 
@@ -75,13 +75,8 @@ function decodeProtobuf({ store, version }: RequestContext, bytes: Uint8Array): 
   }
 }
 
-/** Decodes a JSON or YAML document that is no object of ours (DeleteOptions). Throws 400. */
-export function decodeDocument(bytes: Uint8Array, mediaType: string): Json {
-  const text = Buffer.from(bytes).toString('utf8')
-  try {
-    return mediaType === 'application/yaml' ? decodeYaml(text).value : decodeJson(text).value
-  } catch (error) {
-    if (error instanceof StatusError) throw error
-    throw badRequest(`couldn't get version/kind; json parse error: ${error instanceof Error ? error.message : String(error)}`)
-  }
+/** Decodes the body of a DELETE. Throws 400 and 415. */
+export function decodeDeleteOptions(bytes: Uint8Array, mediaType: string): JsonObject {
+  if (mediaType === PROTOBUF) throw unsupportedMediaType(BODY_TYPES.slice(0, 2))
+  return decodeOptions(bytes, mediaType as BodyMediaType, { group: 'meta.k8s.io', version: 'v1', kind: 'DeleteOptions' })
 }

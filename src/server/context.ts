@@ -19,3 +19,8 @@ export interface RequestContext {
   /** Milliseconds since the epoch. */
   readonly now: number
 }
+
+/** The namespace that a request's objects are in: "" for a cluster-scoped resource, also where the path names one (`/namespaces/x`). */
+export function objectNamespace({ info, store }: Pick<RequestContext, 'info' | 'store'>): string {
+  return store.definition.scope === 'Namespaced' ? info.namespace : ''
+}

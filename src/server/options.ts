@@ -4,8 +4,9 @@
  */
 import type { DeleteOptions } from '../registry/delete.ts'
 import { defaultListOptions, validateListOptions, type ListOptions } from '../registry/list-options.ts'
-import { getKey, isInteger, isObject, type Json, type JsonObject } from '../api/object.ts'
-import { badRequest, fieldError, goQuote, invalid, isPrintable, type FieldError } from '../api/status.ts'
+import { jsonKind } from '../api/go-json-error.ts'
+import { getKey, isInteger, isNumber, isObject, type Json, type JsonObject } from '../api/object.ts'
+import { badRequest, fieldError, goQuote, invalid, isPrintable, renderJson, type FieldError } from '../api/status.ts'
 
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore'
 
@@ -113,43 +114,40 @@ export function parseDeleteQuery(query: URLSearchParams): ParsedDeleteOptions {
 }
 
 /** DeleteOptions from a decoded body. Throws 400 for fields of a wrong type and 422. */
-export function parseDeleteBody(body: Json): ParsedDeleteOptions {
-  const object: JsonObject = isObject(body) ? body : {}
-  const kind = getKey(object, 'kind')
-  if (kind !== undefined && kind !== 'DeleteOptions') {
-    const version = String(getKey(object, 'apiVersion') ?? 'meta.k8s.io/v1')
-    throw badRequest(`no kind ${goQuote(String(kind))} is registered for version ${goQuote(version)} in scheme "k8s.io/apimachinery/pkg/apis/meta/internalversion/scheme/register.go:27"`)
-  }
-  const preconditions = getKey(object, 'preconditions')
-  const grace = getKey(object, 'gracePeriodSeconds')
-  if (grace !== undefined && grace !== null && !isInteger(grace)) throw wrongType(grace, 'gracePeriodSeconds', 'int64')
-  const dryRun = getKey(object, 'dryRun')
+export function parseDeleteBody(body: JsonObject): ParsedDeleteOptions {
+  const field = typedField(body, 'DeleteOptions.')
+  field('gracePeriodSeconds', 'int64', isInteger)
+  const preconditions = typedField(field('preconditions', 'v1.Preconditions', isObject) ?? {}, 'Preconditions.preconditions.')
   return checkDelete({
-    orphanDependents: boolean(object, 'orphanDependents'),
-    propagationPolicy: text(object, 'propagationPolicy'),
-    dryRun: Array.isArray(dryRun) ? dryRun.map(String) : [],
-    uid: isObject(preconditions) ? text(preconditions, 'uid') : undefined,
-    resourceVersion: isObject(preconditions) ? text(preconditions, 'resourceVersion') : undefined,
+    orphanDependents: field('orphanDependents', 'bool', isBoolean),
+    propagationPolicy: field('propagationPolicy', 'v1.DeletionPropagation', isText),
+    dryRun: (field('dryRun', '[]string', isList) ?? []).map((item) => {
+      if (isText(item)) return item
+      throw wrongType(item, 'DeleteOptions.dryRun', 'string')
+    }),
+    uid: preconditions('uid', 'types.UID', isText),
+    resourceVersion: preconditions('resourceVersion', 'string', isText),
   })
 }
 
-function text(object: JsonObject, name: string): string | undefined {
-  const value = getKey(object, name)
-  if (value === undefined || value === null) return undefined
-  if (typeof value !== 'string') throw wrongType(value, name, 'string')
-  return value
-}
+const isText = (value: Json): value is string => typeof value === 'string'
+const isBoolean = (value: Json): value is boolean => typeof value === 'boolean'
+const isList = (value: Json): value is Json[] => Array.isArray(value)
 
-function boolean(object: JsonObject, name: string): boolean | undefined {
-  const value = getKey(object, name)
-  if (value === undefined || value === null) return undefined
-  if (typeof value !== 'boolean') throw wrongType(value, name, 'bool')
-  return value
+// Reads fields of an object as Go decodes them: null is absent, another type is refused. `path` names the struct and the way to it.
+function typedField(object: JsonObject, path: string) {
+  return <T extends Json>(name: string, type: string, matches: (value: Json) => value is T): T | undefined => {
+    const value = getKey(object, name)
+    if (value === undefined || value === null) return undefined
+    if (!matches(value)) throw wrongType(value, `${path}${name}`, type)
+    return value
+  }
 }
 
 function wrongType(value: Json, field: string, type: string) {
-  const kind = Array.isArray(value) ? 'array' : typeof value === 'boolean' ? 'bool' : typeof value === 'string' ? 'string' : isObject(value) ? 'object' : 'number'
-  return badRequest(`json: cannot unmarshal ${kind} into Go struct field DeleteOptions.${field} of type ${type}`)
+  // Of a number that is of the wrong kind of number, the text is named too.
+  const found = type === 'int64' && isNumber(value) ? `number ${renderJson(value)}` : jsonKind(value)
+  return badRequest(`json: cannot unmarshal ${found} into Go struct field ${field} of type ${type}`)
 }
 
 interface RawDelete {

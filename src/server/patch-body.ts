@@ -11,7 +11,7 @@ import { badRequest, fieldError, invalid, invalidPatch, StatusError, unsupported
 import type { ResourceStore } from '../registry/resource-store.ts'
 import type { Transform } from '../registry/update.ts'
 import { checkName, settleNamespace } from '../registry/write.ts'
-import type { RequestContext } from './context.ts'
+import { objectNamespace, type RequestContext } from './context.ts'
 import type { FieldValidation } from './options.ts'
 
 const JSON_PATCH = 'application/json-patch+json'
@@ -83,7 +83,7 @@ function receivePatched(context: RequestContext, patched: Json, patchFindings: r
   const findings = [...patchFindings, ...received.findings]
   if (validation === 'Strict' && findings.length > 0) throw refuse(`strict decoding error: ${findings.join(', ')}`)
   if (validation === 'Warn') for (const text of findingsAsWarnings(findings)) warnings.add(text)
-  const object = settleNamespace(received.object, info.namespace)
+  const object = settleNamespace(received.object, objectNamespace(context))
   checkName(object, info.name)
   return object
 }

@@ -9,8 +9,8 @@ import { get, list } from '../registry/read.ts'
 import { update, type UpdateOptions } from '../registry/update.ts'
 import { watch } from '../registry/watch.ts'
 import { checkName, checkPathName, settleNamespace, type WriteOptions } from '../registry/write.ts'
-import { bodyMediaType, decodeDocument, readBody, receiveBody } from './body.ts'
-import type { RequestContext } from './context.ts'
+import { bodyMediaType, decodeDeleteOptions, readBody, receiveBody } from './body.ts'
+import { objectNamespace, type RequestContext } from './context.ts'
 import { negotiate, negotiateWatch } from './negotiate.ts'
 import { parseDeleteBody, parseDeleteQuery, parseListOptions, parseModifyOptions } from './options.ts'
 import { decodePatch, patchMediaType } from './patch-body.ts'
@@ -47,8 +47,9 @@ export async function serveVerb(context: RequestContext): Promise<void> {
   }
 }
 
-function writeOptions({ info, version, warnings }: RequestContext, dryRun: boolean): WriteOptions {
-  return { version: version.name, namespace: info.namespace, subresource: info.subresource, dryRun, warn: (text) => warnings.add(text) }
+function writeOptions(context: RequestContext, dryRun: boolean): WriteOptions {
+  const { info, version, warnings } = context
+  return { version: version.name, namespace: objectNamespace(context), subresource: info.subresource, dryRun, warn: (text) => warnings.add(text) }
 }
 
 function requireName({ info }: RequestContext): string {
@@ -74,7 +75,7 @@ async function serveUpdate(context: RequestContext): Promise<void> {
   const bytes = await readBody(req)
   const options = parseModifyOptions(info.query, 'UpdateOptions')
   const body = receiveBody(context, bytes, bodyMediaType(req.headers['content-type']), options.fieldValidation)
-  const object = settleNamespace(body, info.namespace)
+  const object = settleNamespace(body, objectNamespace(context))
   checkName(object, name)
   const update_: UpdateOptions = { ...writeOptions(context, options.dryRun), name, patch: false }
   respondObject(context, negotiated, await update(store, () => object, update_))
@@ -99,14 +100,15 @@ async function serveGet(context: RequestContext): Promise<void> {
   if (info.query.get('export') && info.query.get('export') !== 'false') {
     throw badRequest('the export parameter, deprecated since v1.14, is no longer supported')
   }
-  respondEntry(context, negotiated, await get(store, info.namespace, name, info.query.get('resourceVersion') ?? ''))
+  respondEntry(context, negotiated, await get(store, objectNamespace(context), name, info.query.get('resourceVersion') ?? ''))
 }
 
-function scopeOf({ info, version }: RequestContext, options: { readonly labelSelector: string; readonly fieldSelector: string }) {
+function scopeOf(context: RequestContext, options: { readonly labelSelector: string; readonly fieldSelector: string }) {
+  const { info, version } = context
   const { labelSelector } = options
   // The deprecated watch path of one object is a watch with a name selector.
   const selector = info.watchPath && info.namedInPath ? [options.fieldSelector, `metadata.name=${info.name}`].filter(Boolean).join(',') : options.fieldSelector
-  return { version: version.name, namespace: info.namespace, labelSelector, fieldSelector: selector }
+  return { version: version.name, namespace: objectNamespace(context), labelSelector, fieldSelector: selector }
 }
 
 async function serveList(context: RequestContext): Promise<void> {
@@ -156,5 +158,5 @@ async function serveDeleteCollection(context: RequestContext): Promise<void> {
 async function readDeleteOptions({ req, info }: RequestContext) {
   const bytes = await readBody(req)
   if (bytes.length === 0) return parseDeleteQuery(info.query)
-  return parseDeleteBody(decodeDocument(bytes, bodyMediaType(req.headers['content-type'])))
+  return parseDeleteBody(decodeDeleteOptions(bytes, bodyMediaType(req.headers['content-type'])))
 }
