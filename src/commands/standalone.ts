@@ -21,7 +21,7 @@ import { openApiServer, type ApiServer } from './api-server.ts'
 import { writeKubeconfig } from './kubeconfig.ts'
 import { ensurePki, type Pki } from './pki.ts'
 import { followSamples, sampleTable } from './run-samples.ts'
-import { createSampleJobs, prepareSampleRepository, SAMPLES_PATH } from './samples.ts'
+import { createSampleJobs, prepareSampleRepository, SAMPLES, SAMPLES_PATH } from './samples.ts'
 import { openProgress, type Output, type ProgressDisplay } from './show-progress.ts'
 import { startWorkerProcess, type WorkerProcess } from './worker-process.ts'
 
@@ -93,7 +93,10 @@ async function serve(config: Config, server: ApiServer, pki: Pki, around: Surrou
   if (worker) out.write('Jobs run on this machine, as you: a notebook may do all that you may do.\n')
   try {
     if (config.samples) await showSamples(config, server, pki, worker, progress, around)
-    if (!signal.aborted) out.write(`\nServing; Ctrl-C ends. Type next:\n  kubectl --kubeconfig ${kubeconfig} get nvj\n  kubectl --kubeconfig ${kubeconfig} describe nvj sample-differs\n`)
+    if (!signal.aborted) {
+      const describe = config.samples ? `  kubectl --kubeconfig ${kubeconfig} describe nvj ${SAMPLES[1]?.name}\n` : ''
+      out.write(`\nServing; Ctrl-C ends. Type next:\n  kubectl --kubeconfig ${kubeconfig} get nvj\n${describe}`)
+    }
     await aborted(signal)
     out.write('\nstopping\n')
   } finally {
