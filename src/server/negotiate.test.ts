@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StatusError } from '../api/status.ts'
-import { isPretty, negotiate, negotiateError, negotiatePlain, negotiateWatch, parseAccept } from './negotiate.ts'
+import { checkStreamable, isPretty, negotiate, negotiateError, negotiatePlain, parseAccept } from './negotiate.ts'
 
 const request = { url: '/', headers: {} }
 const JSON_PLAIN = { mediaType: 'application/json', pretty: false }
@@ -44,10 +44,15 @@ test('other forms of an object', () => {
 })
 
 test('watches', () => {
-  assert.deepEqual(negotiateWatch('application/vnd.kubernetes.protobuf;stream=watch,application/json;stream=watch', request), JSON_PLAIN)
-  refused(() => negotiateWatch('application/yaml', request),
+  const negotiateWatch = (accept: string) => {
+    const negotiated = negotiate(accept, request)
+    checkStreamable(negotiated)
+    return negotiated
+  }
+  assert.deepEqual(negotiateWatch('application/vnd.kubernetes.protobuf;stream=watch,application/json;stream=watch'), JSON_PLAIN)
+  refused(() => negotiateWatch('application/yaml'),
     'only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch')
-  refused(() => negotiateWatch('application/vnd.kubernetes.protobuf', request), THREE)
+  refused(() => negotiateWatch('application/vnd.kubernetes.protobuf'), THREE)
 })
 
 test('errors and documents have one form', () => {

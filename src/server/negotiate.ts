@@ -36,11 +36,9 @@ export function negotiate(accept: string | undefined, request: PrettySource): Ne
   return finish(found, request)
 }
 
-/** The form of a watch's events: as `negotiate`, and only JSON can be streamed. Throws 406. */
-export function negotiateWatch(accept: string | undefined, request: PrettySource): Negotiated {
-  const negotiated = negotiate(accept, request)
-  if (negotiated.mediaType === 'application/yaml') throw notAcceptable(STREAM_TYPES)
-  return negotiated
+/** Checks that what `negotiate` chose can be streamed: only JSON can. Throws 406. upstream: negotiation.NegotiateOutputMediaTypeStream */
+export function checkStreamable({ mediaType }: Negotiated): void {
+  if (mediaType === 'application/yaml') throw notAcceptable(STREAM_TYPES)
 }
 
 /**

@@ -27,12 +27,13 @@ export function patchMediaType(header: string | undefined, store: ResourceStore)
   return type
 }
 
-/** Decodes a patch. Throws 400 or 413; what fails while it is applied is thrown by the transform. */
-export function decodePatch(context: RequestContext, mediaType: string, bytes: Uint8Array, validation: FieldValidation): Transform {
-  const text = Buffer.from(bytes).toString('utf8')
-  const strict = validation !== 'Ignore'
-  const { apply, findings } = decode(context, mediaType, text, strict)
-  return (live) => receivePatched(context, apply(live), findings, validation)
+/** The transform of a patch. It decodes at its first call, since a missing object is found before a bad patch; throws 400, 413 and 422. */
+export function createPatch(context: RequestContext, mediaType: string, bytes: Uint8Array, validation: FieldValidation): Transform {
+  let decoded: DecodedPatch | undefined
+  return (live) => {
+    decoded ??= decode(context, mediaType, Buffer.from(bytes).toString('utf8'), validation !== 'Ignore')
+    return receivePatched(context, decoded.apply(live), decoded.findings, validation)
+  }
 }
 
 interface DecodedPatch {

@@ -95,8 +95,9 @@ function head(res: Response, code: number, mediaType: string, warnings?: Warning
   if (values.length > 0) res.setHeader('Warning', values)
 }
 
+// Only the bare word counts, without parameters. upstream: responsewriters.negotiateContentEncoding
 function acceptsGzip(res: Response): boolean {
-  return /(^|,)\s*gzip\s*($|[,;])/.test(String(res.req.headers['accept-encoding'] ?? ''))
+  return String(res.req.headers['accept-encoding'] ?? '').split(',').some((token) => token.trim() === 'gzip')
 }
 
 function send(res: Response, code: number, mediaType: string, body: Buffer, warnings?: Warnings): void {

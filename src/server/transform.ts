@@ -62,6 +62,11 @@ function includeObject(query: URLSearchParams): Include {
   throw badRequest(`Unable to convert to Table as requested: includeObject: Invalid value: ${goQuote(value)}: must be 'Metadata', 'Object', 'None', or empty`)
 }
 
+/** Checks the query of a request for a Table. Throws 400. upstream: optionsForTransform */
+export function checkTableOptions(negotiated: Negotiated, query: URLSearchParams): void {
+  if (negotiated.as === 'Table') includeObject(query)
+}
+
 function table(context: Transforming, negotiated: Negotiated, items: readonly KubeObject[], metadata: object): unknown {
   const columns = columnsOf(context)
   return {

@@ -2,6 +2,7 @@
  * RequestInfo → registry: one function a verb, its checks in upstream's order.
  * upstream: apiserver/pkg/endpoints/handlers/{create,update,patch,delete,get}.go
  */
+import { exactName, parseFieldSelector } from '../api/selector.ts'
 import { methodNotSupported, badRequest } from '../api/status.ts'
 import { create } from '../registry/create.ts'
 import { remove, removeAll } from '../registry/delete.ts'
@@ -11,10 +12,11 @@ import { watch } from '../registry/watch.ts'
 import { checkName, checkPathName, settleNamespace, type WriteOptions } from '../registry/write.ts'
 import { bodyMediaType, decodeDeleteOptions, readBody, receiveBody } from './body.ts'
 import { objectNamespace, type RequestContext } from './context.ts'
-import { negotiate, negotiateWatch } from './negotiate.ts'
+import { checkStreamable, negotiate } from './negotiate.ts'
 import { parseDeleteBody, parseDeleteQuery, parseListOptions, parseModifyOptions } from './options.ts'
-import { decodePatch, patchMediaType } from './patch-body.ts'
+import { createPatch, patchMediaType } from './patch-body.ts'
 import { respondEntry, respondList, respondObject, respondValue } from './respond.ts'
+import { checkTableOptions } from './transform.ts'
 import { streamWatch } from './watch-stream.ts'
 
 /** A watch without timeoutSeconds ends after this long, and up to twice as long. upstream: MinRequestTimeout */
@@ -88,7 +90,7 @@ async function servePatch(context: RequestContext): Promise<void> {
   const negotiated = negotiate(req.headers.accept, req)
   const bytes = await readBody(req)
   const options = parseModifyOptions(info.query, 'PatchOptions')
-  const patch = decodePatch(context, mediaType, bytes, options.fieldValidation)
+  const patch = createPatch(context, mediaType, bytes, options.fieldValidation)
   const update_: UpdateOptions = { ...writeOptions(context, options.dryRun), name, patch: true }
   respondObject(context, negotiated, await update(store, patch, update_))
 }
@@ -106,9 +108,15 @@ async function serveGet(context: RequestContext): Promise<void> {
 function scopeOf(context: RequestContext, options: { readonly labelSelector: string; readonly fieldSelector: string }) {
   const { info, version } = context
   const { labelSelector } = options
-  // The deprecated watch path of one object is a watch with a name selector.
-  const selector = info.watchPath && info.namedInPath ? [options.fieldSelector, `metadata.name=${info.name}`].filter(Boolean).join(',') : options.fieldSelector
+  const selector = info.watchPath && info.namedInPath ? selectName(options.fieldSelector, info.name) : options.fieldSelector
   return { version: version.name, namespace: objectNamespace(context), labelSelector, fieldSelector: selector }
+}
+
+// The deprecated watch path of one object is a watch with a name selector. upstream: handlers.ListResource
+function selectName(fieldSelector: string, name: string): string {
+  const asked = exactName(parseFieldSelector(fieldSelector))
+  if (asked !== undefined && asked !== name) throw badRequest("fieldSelector metadata.name doesn't match requested name")
+  return [fieldSelector, `metadata.name=${name}`].filter(Boolean).join(',')
 }
 
 async function serveList(context: RequestContext): Promise<void> {
@@ -120,13 +128,15 @@ async function serveList(context: RequestContext): Promise<void> {
 
 async function serveWatch(context: RequestContext): Promise<void> {
   const { req, info, store, signal } = context
-  const negotiated = negotiateWatch(req.headers.accept, req)
+  const negotiated = negotiate(req.headers.accept, req)
   const options = parseListOptions(info.query, info.watchPath)
   const seconds = options.timeoutSeconds || MIN_WATCH_SECONDS * (1 + store.clock.random())
   const ended = new AbortController()
   const timer = store.clock.schedule(seconds * 1000, () => ended.abort())
   try {
     const stream = watch(store, scopeOf(context, options), options, { signal: AbortSignal.any([signal, ended.signal]), endsAfterMs: seconds * 1000 })
+    checkTableOptions(negotiated, info.query)
+    checkStreamable(negotiated)
     const progress = options.allowWatchBookmarks
     await streamWatch(context, negotiated, stream, { progress, end: progress && options.sendInitialEvents === true })
   } finally {

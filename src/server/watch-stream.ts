@@ -35,7 +35,9 @@ export async function streamWatch(context: RequestContext, negotiated: Negotiate
   const values = warnings.headers()
   if (values.length > 0) res.setHeader('Warning', values)
   res.flushHeaders()
-  const frames = negotiated.as === undefined ? new PlainFrames(context, watch.initialEvents) : new TransformedFrames(context, negotiated)
+  // An object that cannot be made a list goes out as it is, as upstream.
+  const plain = negotiated.as === undefined || negotiated.as === 'PartialObjectMetadataList'
+  const frames = plain ? new PlainFrames(context, watch.initialEvents) : new TransformedFrames(context, negotiated)
   try {
     for await (const items of watch.items) await writeItems(context, frames, items, marks)
   } catch (error) {
