@@ -6,8 +6,8 @@ import { decodeJson } from './json-parse.ts'
 import type { Json, JsonObject, KubeObject } from './object.ts'
 import { decodeText } from './decode-text.ts'
 
-export { decodeJson, type DecodedJson } from './json-parse.ts'
-export { encodeJson } from './json-encode.ts'
+export { checkDepth, decodeJson, type DecodedJson } from './json-parse.ts'
+export { encodeInOrder, encodeJson } from './json-encode.ts'
 export { decodeYaml, encodeYaml, type DecodedYaml } from './yaml.ts'
 export { DecodeError } from './go-json-error.ts'
 export {
@@ -81,14 +81,14 @@ export function revisionMember(bytes: Uint8Array, place: number, revision: numbe
 // Numbers that JSON.parse would change: 16 digits and more, and floats that are or may be integral. A match in a string only costs time.
 const UNSAFE_NUMBER = /[:,[]\s*-?\d(?:\d{15}|\d*\.\d*0(?!\d)|[\d.]*[eE])/
 
-/** Parses JSON that we stored ourselves. Throws DecodeError when it is broken. */
+/** Parses JSON that we stored ourselves, however deep it nests. Throws DecodeError when it is broken. */
 export function parseStored(bytes: Uint8Array): Json {
   const text = decodeText(bytes)
-  if (UNSAFE_NUMBER.test(text)) return decodeJson(text).value
+  if (UNSAFE_NUMBER.test(text)) return decodeJson(text, { maxDepth: Infinity }).value
   try {
     return JSON.parse(text) as Json
   } catch {
     // For the text that names the place, and for nothing else.
-    return decodeJson(text).value
+    return decodeJson(text, { maxDepth: Infinity }).value
   }
 }

@@ -6,7 +6,7 @@
 import { compareBytes, formatJsonNumber, goJsonString } from './go-text.ts'
 import { Float, type Json, type JsonObject } from './object.ts'
 
-/** A container that is being written: an object with its sorted keys, or an array (keys absent), and how far it is. */
+/** A container that is being written: an object with its keys, or an array (keys absent), and how far it is. */
 interface Frame {
   readonly container: JsonObject | readonly Json[]
   readonly keys: readonly string[] | undefined
@@ -15,8 +15,19 @@ interface Frame {
 
 /** Canonical JSON of a value. Members that are undefined are left out. */
 export function encodeJson(value: Json): string {
+  return encode(value, sortedKeys)
+}
+
+/** The same with the members of objects in the order in which they stand, as Go writes a struct. */
+export function encodeInOrder(value: Json): string {
+  return encode(value, definedKeys)
+}
+
+type KeysOf = (object: JsonObject) => readonly string[]
+
+function encode(value: Json, keysOf: KeysOf): string {
   if (!isContainer(value)) return encodeScalar(value)
-  let frame = openFrame(value)
+  let frame = openFrame(value, keysOf)
   let out = frame.keys ? '{' : '['
   const stack: Frame[] = []
   for (;;) {
@@ -43,7 +54,7 @@ export function encodeJson(value: Json): string {
       continue
     }
     stack.push(frame)
-    frame = openFrame(member)
+    frame = openFrame(member, keysOf)
     out += frame.keys ? '{' : '['
   }
 }
@@ -52,8 +63,12 @@ function isContainer(value: Json | undefined): value is JsonObject | Json[] {
   return typeof value === 'object' && value !== null && !(value instanceof Float)
 }
 
-function openFrame(container: JsonObject | readonly Json[]): Frame {
-  return { container, keys: Array.isArray(container) ? undefined : sortedKeys(container as JsonObject), next: 0 }
+function openFrame(container: JsonObject | readonly Json[], keysOf: KeysOf): Frame {
+  return { container, keys: Array.isArray(container) ? undefined : keysOf(container as JsonObject), next: 0 }
+}
+
+function definedKeys(object: JsonObject): string[] {
+  return Object.keys(object).filter((key) => object[key] !== undefined)
 }
 
 /** The keys of an object that have a value, sorted by their UTF-8 bytes. */

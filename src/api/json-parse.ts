@@ -4,7 +4,7 @@
  * upstream: sigs.k8s.io/json (UnmarshalStrict, convertNumber), texts of encoding/json
  */
 import { DecodeError, syntaxError, type SyntaxContext } from './go-json-error.ts'
-import { Float, setKey, type Json, type JsonObject } from './object.ts'
+import { Float, isObject, setKey, type Json, type JsonObject } from './object.ts'
 
 /** A decoded document. `duplicates` are the paths of keys that stand twice in an object, in document order, each path once. */
 export interface DecodedJson {
@@ -19,26 +19,41 @@ const MAX_INT64 = 9223372036854775807n
 const MIN_INT64 = -9223372036854775808n
 
 /**
- * Parses JSON. A key that stands twice has the last value. Lone surrogates become U+FFFD.
+ * Parses JSON. A key that stands twice has the last value. Lone surrogates become U+FFFD. `maxDepth` is how deep it may nest.
  * Throws DecodeError with Go's text for broken JSON and for numbers beyond float64.
  */
-export function decodeJson(text: string): DecodedJson {
-  const parser = new Parser(text)
+export function decodeJson(text: string, { maxDepth = MAX_DEPTH } = {}): DecodedJson {
+  const parser = new Parser(text, maxDepth)
   const value = parser.document()
   return { value, duplicates: [...parser.duplicates] }
+}
+
+/** Throws DecodeError with the parser's text for a value that nests deeper than the parser would take: a patch can make one. */
+export function checkDepth(value: Json): void {
+  let level: (JsonObject | Json[])[] = isContainer(value) ? [value] : []
+  for (let depth = 1; level.length > 0; depth++) {
+    if (depth > MAX_DEPTH) throw new DecodeError(`invalid character '${Array.isArray(level[0]) ? '[' : '{'}' exceeded max depth`)
+    level = level.flatMap((container) => Object.values(container).filter(isContainer))
+  }
+}
+
+function isContainer(value: Json | undefined): value is JsonObject | Json[] {
+  return Array.isArray(value) || isObject(value)
 }
 
 class Parser {
   readonly duplicates = new Set<string>()
   private readonly text: string
+  private readonly maxDepth: number
   private at = 0
   private outOfRange: string | undefined
   // The open containers, outermost first, and for each object the key whose value is being read.
   private readonly containers: (JsonObject | Json[])[] = []
   private readonly keys: string[] = []
 
-  constructor(text: string) {
+  constructor(text: string, maxDepth: number) {
     this.text = text
+    this.maxDepth = maxDepth
   }
 
   document(): Json {
@@ -79,7 +94,7 @@ class Parser {
   }
 
   private open(container: JsonObject | Json[], close: number): Json | undefined {
-    if (this.containers.length >= MAX_DEPTH) this.fail('exceeded max depth')
+    if (this.containers.length >= this.maxDepth) this.fail('exceeded max depth')
     this.at++
     if (this.skipBlanks() === close) {
       this.at++

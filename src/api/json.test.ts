@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { DecodeError } from './go-json-error.ts'
-import { encodeJson } from './json-encode.ts'
-import { decodeJson } from './json-parse.ts'
+import { encodeInOrder, encodeJson } from './json-encode.ts'
+import { checkDepth, decodeJson } from './json-parse.ts'
 import { deepEqual, Float, type Json } from './object.ts'
 
 const failing: [string, string][] = [
@@ -77,6 +77,21 @@ test('lone surrogates become the replacement character', () => {
 
 test('strings and keys are written as Go writes them', () => {
   assert.equal(encodeJson({ b: '<&>\u2028', a: '\u0001"\\\n\u007f', '😀': 1, '\uffff': 2 }), String.raw`{"a":"\u0001\"\\\n` + '\u007f' + String.raw`","b":"\u003c\u0026\u003e\u2028","` + '\uffff":2,"😀":1}')
+})
+
+test('members can be written in their own order', () => {
+  assert.equal(encodeInOrder({ b: 1, a: undefined, 'c<': [new Float(1), 2n ** 62n, { z: null, y: '\u2028' }] }), '{"b":1,"c\\u003c":[1,4611686018427387904,{"z":null,"y":"\\u2028"}]}')
+})
+
+test('a value is as deep as the parser takes it, or refused with the text of the parser', () => {
+  const nested = (depth: number): Json => {
+    let value: Json = []
+    for (let i = 1; i < depth; i++) value = [value]
+    return value
+  }
+  checkDepth(nested(10_000))
+  checkDepth(1)
+  assert.throws(() => checkDepth({ a: nested(10_000) }), { message: "invalid character '[' exceeded max depth" })
 })
 
 test('nesting up to the limit needs no stack', () => {

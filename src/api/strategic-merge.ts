@@ -15,9 +15,14 @@ const META_KEYS: MergeKeys = { 'metadata.ownerReferences': 'uid', 'metadata.fina
 const ORDER = '$setElementOrder/'
 const DELETE = '$deleteFromPrimitiveList/'
 
-/** Applies a strategic merge patch; `mergeKeys` are those of the kind beside ObjectMeta's own. Throws 422 for a malformed directive. */
+/** Applies a strategic merge patch; `mergeKeys` are those of the kind beside ObjectMeta's own. Throws 422 for a malformed directive and for what nests too deep for the stack. */
 export function applyStrategicMerge(target: JsonObject, patch: JsonObject, mergeKeys: MergeKeys): Json {
-  return mergeObjects(target, patch, '', { ...META_KEYS, ...mergeKeys })
+  try {
+    return mergeObjects(target, patch, '', { ...META_KEYS, ...mergeKeys })
+  } catch (error) {
+    if (error instanceof RangeError) throw unprocessablePatch()
+    throw error
+  }
 }
 
 function mergeObjects(target: JsonObject, patch: JsonObject, path: string, keys: MergeKeys): JsonObject {

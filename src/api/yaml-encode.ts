@@ -3,31 +3,50 @@
  * string, long lines folded at 80 columns.
  * upstream: sigs.k8s.io/yaml JSONToYAML, go.yaml.in/yaml/v2 encode.go (stringv), sorter.go (keyList)
  */
-import { Document, Pair, Scalar, YAMLMap, YAMLSeq } from 'yaml'
-import { sortedKeys } from './json-encode.ts'
+import { Document, Pair, Scalar, YAMLMap, YAMLSeq, type ScalarTag } from 'yaml'
+import { encodeJson, sortedKeys } from './json-encode.ts'
 import { Float, isObject, type Json } from './object.ts'
 import { formatJsonNumber } from './status.ts'
 import { resolvesToOther } from './yaml-resolve.ts'
 
+/** Deeper values are printed in one line as JSON, which is YAML too: neither the stack nor the blanks before each line then grow without end. */
+const MAX_BLOCK_DEPTH = 200
+
 /** Prints a value as YAML, with a newline at its end. */
 export function encodeYaml(value: Json): string {
-  const document = new Document(null, { version: '1.2' })
-  document.contents = toNode(value) as never
+  const document = new Document(null, { version: '1.2', customTags: (tags) => [FLOW_TAG, ...tags] })
+  document.contents = toNode(value, 0) as never
   return document.toString({ indentSeq: false, lineWidth: 80 })
 }
 
-function toNode(value: Json | undefined): Scalar | YAMLMap | YAMLSeq {
+class Flow {
+  readonly text: string
+  constructor(text: string) {
+    this.text = text
+  }
+}
+
+const FLOW_TAG: ScalarTag = {
+  tag: 'tag:yaml.org,2002:json',
+  default: true,
+  identify: (value) => value instanceof Flow,
+  resolve: (text) => text,
+  stringify: ({ value }) => (value as Flow).text,
+}
+
+function toNode(value: Json | undefined, depth: number): Scalar | YAMLMap | YAMLSeq {
+  if (depth >= MAX_BLOCK_DEPTH && (Array.isArray(value) || isObject(value))) return new Scalar(new Flow(encodeJson(value)))
   if (typeof value === 'string') return stringNode(value)
   if (value instanceof Float) return floatNode(value.value)
   if (typeof value === 'number' && !Number.isInteger(value)) return floatNode(value)
   if (Array.isArray(value)) {
     const list = new YAMLSeq()
-    list.items = value.map(toNode)
+    list.items = value.map((item) => toNode(item, depth + 1))
     return list
   }
   if (!isObject(value)) return new Scalar(value)
   const map = new YAMLMap()
-  for (const key of sortedKeys(value).sort(compareNatural)) map.items.push(new Pair(stringNode(key, true), toNode(value[key])))
+  for (const key of sortedKeys(value).sort(compareNatural)) map.items.push(new Pair(stringNode(key, true), toNode(value[key], depth + 1)))
   return map
 }
 

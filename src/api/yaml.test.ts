@@ -116,6 +116,17 @@ const json: fc.Arbitrary<Json> = fc.letrec<{ node: Json }>((tie) => ({
   ),
 })).node
 
+test('what is very deep is printed as JSON, which reads back', () => {
+  let value: Json = { 'a b': '<x>', n: [1, null] }
+  for (let i = 0; i < 10_000; i++) value = i % 2 ? [value] : { k: value }
+  const text = encodeYaml(value)
+  assert.ok(text.length < 1_000_000)
+  let shallow: Json = 'end'
+  for (let i = 0; i < 300; i++) shallow = i % 2 ? [shallow] : { k: shallow }
+  assert.match(encodeYaml(shallow), /k: \[\{"k":\[/)
+  assert.deepEqual(decodeYaml(encodeYaml(shallow)).value, shallow)
+})
+
 test('what is printed reads back as the same value', () => {
   fc.assert(fc.property(json, (value) => assert.ok(deepEqual(read(encodeYaml(value)), value), encodeYaml(value))), { numRuns: 500 })
 })

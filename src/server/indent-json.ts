@@ -1,3 +1,6 @@
+/** From here on lines are indented alike: at 10,000 levels the blanks would be a hundred thousand times the text. */
+const MAX_INDENTED_DEPTH = 200
+
 /**
  * Compact JSON → indented by two spaces, token by token: numbers and escapes stay as they are.
  * upstream: encoding/json: Indent
@@ -5,7 +8,7 @@
 export function indentJson(text: string): string {
   let out = ''
   let depth = 0
-  const line = () => `\n${'  '.repeat(depth)}`
+  const line = () => `\n${'  '.repeat(Math.min(depth, MAX_INDENTED_DEPTH))}`
   for (let i = 0; i < text.length; i++) {
     const char = text[i] as string
     if (char === '"') {

@@ -2,7 +2,7 @@
  * PATCH bodies → a Transform for the registry's update loop.
  * upstream: apiserver/pkg/endpoints/handlers/patch.go
  */
-import { decodeJson, encodeJson, findingsAsWarnings } from '../api/codec.ts'
+import { checkDepth, decodeJson, encodeJson, findingsAsWarnings } from '../api/codec.ts'
 import { formatApiVersion, getKey, isObject, type Json, type JsonObject, type KubeObject } from '../api/object.ts'
 import { applyJsonPatch, applyMergePatch, decodeJsonPatch, decodeMergePatch } from '../api/patch.ts'
 import { receive } from '../api/receive.ts'
@@ -97,6 +97,7 @@ function nameOf(object: Record<string, Json | undefined>): string {
 
 function receiveOr(object: KubeObject, { version }: RequestContext, refuse: (detail: string) => StatusError) {
   try {
+    checkDepth(object)
     return receive(object, version)
   } catch (error) {
     throw refuse(error instanceof Error ? error.message : String(error))

@@ -6,7 +6,7 @@ import { constants, createGzip, gzipSync } from 'node:zlib'
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import type { Response } from 'express'
-import { encodeYaml, parseStored, revisionMember, spliceRevision } from '../api/codec.ts'
+import { encodeInOrder, encodeYaml, parseStored, revisionMember, spliceRevision } from '../api/codec.ts'
 import { formatApiVersion, type Json, type KubeObject } from '../api/object.ts'
 import type { StatusError } from '../api/status.ts'
 import { encodeEntry, type Page } from '../registry/read.ts'
@@ -59,9 +59,19 @@ export function respondValue(context: Pick<RequestContext, 'res' | 'warnings'>, 
 
 /** A value as text in the negotiated media type. */
 export function renderValue(negotiated: Pick<Negotiated, 'mediaType' | 'pretty'>, value: unknown): string {
-  if (negotiated.mediaType === 'application/yaml') return encodeYaml(JSON.parse(JSON.stringify(value)) as Json)
-  const text = escapeHtml(JSON.stringify(value, bigints))
+  const text = renderJson(value)
+  if (negotiated.mediaType === 'application/yaml') return encodeYaml(parseStored(Buffer.from(text)))
   return negotiated.pretty ? indentJson(text) : `${text}\n`
+}
+
+function renderJson(value: unknown): string {
+  try {
+    return escapeHtml(JSON.stringify(value, bigints))
+  } catch (error) {
+    // The whole objects of a table may nest deeper than JSON.stringify, which is faster, can follow.
+    if (error instanceof RangeError) return encodeInOrder(value as Json)
+    throw error
+  }
 }
 
 // bigint members of a transformed object keep their digits.
