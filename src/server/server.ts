@@ -123,7 +123,13 @@ function handleError(log: Log): ErrorRequestHandler {
     if (!(known instanceof StatusError)) log.error('request failed', { err: error, method: req.method, path: req.path })
     const status = known instanceof StatusError ? known : internalError(known instanceof Error ? known.message : String(known))
     if (status.code === 413 && req.httpVersionMajor === 1) res.setHeader('Connection', 'close')
-    respondError(res, negotiateError(req.headers.accept, req), status, (res.locals.warnings as Warnings | undefined) ?? new Warnings())
+    try {
+      respondError(res, negotiateError(req.headers.accept, req), status, (res.locals.warnings as Warnings | undefined) ?? new Warnings())
+    } catch (failure) {
+      // Else the framework would answer with a page of its own.
+      log.error('an error could not be written', { err: failure, method: req.method, path: req.path })
+      res.destroy()
+    }
     if (!req.readableEnded) req.resume()
   }
 }

@@ -30,6 +30,7 @@ export class Warnings {
   }
 }
 
+// UTF-8, as upstream sends it; Node takes a header's bytes as Latin-1.
 function header(text: string): string {
-  return `299 - "${text.replace(/["\\]/g, (c) => `\\${c}`)}"`
+  return Buffer.from(`299 - "${text.replace(/["\\]/g, (c) => `\\${c}`)}"`).toString('latin1')
 }
