@@ -22,6 +22,7 @@ export class CacheWatcher {
   readonly #abort = new AbortController()
   #wake: (() => void) | undefined = undefined
   #bookmarkDue = false
+  #hasLast = false
   #timer: Timer | undefined = undefined
 
   constructor(options: WatchOptions, clock: Clock, buffer: number = DEFAULT_BUFFER) {
@@ -88,7 +89,10 @@ export class CacheWatcher {
     const { bookmarkEveryMs, endsAfterMs } = this.options
     if (bookmarkEveryMs === undefined || this.#isFinished) return
     const toLast = endsAfterMs === undefined ? 0 : this.#started + endsAfterMs - LAST_BOOKMARK_MS - this.#clock.monotonic()
-    this.#timer = this.#clock.schedule(toLast > 0 ? Math.min(bookmarkEveryMs, toLast) : bookmarkEveryMs, () => {
+    // Once only: a timer that rings a moment early would else be set again for the rest.
+    const isLast = toLast > 0 && toLast < bookmarkEveryMs && !this.#hasLast
+    if (isLast) this.#hasLast = true
+    this.#timer = this.#clock.schedule(isLast ? toLast : bookmarkEveryMs, () => {
       this.#bookmarkDue = true
       this.#wakeReader()
     })
