@@ -3,22 +3,11 @@
  * every object write compares its revision in the same transaction, so that nobody who has missed a change of it can write.
  */
 import type { Backend, CommitRequest, KeyValue } from './backend.ts'
+import { encodeFence, fenceKey, parseFence, storedVersionNames } from './fence-record.ts'
+import type { LoadedFence } from './fence-record.ts'
 
-/** ReadWrite: normal; ReadOnly: frozen; Importing: only the import writes. */
-export type FenceMode = 'ReadWrite' | 'ReadOnly' | 'Importing'
-
-/** The record, stored as JSON at `meta/fence/<resource>`. */
-export interface FenceRecord {
-  /** Goes up by one with every change of encodingVersion or storedVersions. */
-  readonly epoch: number
-  readonly mode: FenceMode
-  /** The version that objects are written in. */
-  readonly encodingVersion: string
-  /** Every version that stored objects may have, oldest first. */
-  readonly storedVersions: readonly string[]
-  /** The oldest encoding version that may be gone back to. */
-  readonly rollbackFloor: string
-}
+export { FenceUnreadable } from './fence-record.ts'
+export type { FenceMode, FenceRecord, LoadedFence, StoredVersion } from './fence-record.ts'
 
 /** A record that says stored objects may have versions that this program cannot decode. It must not serve the resource. */
 export class UndecodableStoredVersions extends Error {
@@ -36,25 +25,22 @@ export class UndecodableStoredVersions extends Error {
   }
 }
 
-/** The record is gone or is no fence record. Nothing can be written safely. */
-export class FenceUnreadable extends Error {
-  constructor(key: string, why: string) {
-    super(`fence record ${key} ${why}`)
-    this.name = 'FenceUnreadable'
-  }
-}
-
 export interface FenceOptions {
   /** The version that a new store starts with. */
   readonly encodingVersion: string
   /** The versions that this program can decode. */
   readonly decodable: readonly string[]
+  /** Digest of a version's present schema; recorded for the version that a new store starts with. */
+  readonly schemaDigest?: (version: string) => string | undefined
+  /** Milliseconds since the epoch, for the same record. */
+  readonly now?: () => number
 }
 
 /** The last known record of a resource. A stale one costs a retry, never correctness. */
 export interface Fence {
   readonly key: string
-  current(): FenceRecord & { readonly modRevision: number }
+  readonly resource: string
+  current(): LoadedFence
   /** The condition of every object write. */
   compare(): { readonly key: string; readonly modRevision: number }
   /** Reads the record again. Rejects with UndecodableStoredVersions, FenceUnreadable, or as `Backend.get` does; the old one then stays. */
@@ -69,16 +55,17 @@ export type FencedResult =
 
 /** Loads the fence of a resource (`<plural>.<group>`), or makes it. Rejects as `Fence.refresh` does. */
 export async function openFence(backend: Backend, resource: string, options: FenceOptions): Promise<Fence> {
-  const key = `meta/fence/${resource}`
-  const load = (kv: KeyValue | undefined): Loaded => {
-    const loaded = parseRecord(key, kv)
-    const unknown = loaded.storedVersions.filter((version) => !options.decodable.includes(version))
+  const key = fenceKey(resource)
+  const load = (kv: KeyValue | undefined): LoadedFence => {
+    const loaded = parseFence(key, kv)
+    const unknown = storedVersionNames(loaded).filter((version) => !options.decodable.includes(version))
     if (unknown.length > 0) throw new UndecodableStoredVersions(resource, unknown, options.decodable)
     return loaded
   }
-  let current = load((await backend.get(key)) ?? (await create(backend, key, options.encodingVersion)))
+  let current = load((await backend.get(key)) ?? (await create(backend, key, options)))
   return {
     key,
+    resource,
     current: () => current,
     compare: () => ({ key, modRevision: current.modRevision }),
     async refresh() {
@@ -99,30 +86,26 @@ export async function commitFenced(backend: Backend, fence: Fence, request: Comm
   return { kind: 'fenced' }
 }
 
-type Loaded = FenceRecord & { readonly modRevision: number }
-
 /** Makes the first record; whoever comes second takes the one of the first. */
-async function create(backend: Backend, key: string, version: string): Promise<KeyValue | undefined> {
-  const record: FenceRecord = { epoch: 1, mode: 'ReadWrite', encodingVersion: version, storedVersions: [version], rollbackFloor: version }
-  const value = Buffer.from(JSON.stringify(record))
+async function create(backend: Backend, key: string, { encodingVersion: version, schemaDigest, now }: FenceOptions): Promise<KeyValue | undefined> {
+  const digest = schemaDigest?.(version)
+  const value = encodeFence({
+    epoch: 1,
+    mode: 'ReadWrite',
+    encodingVersion: version,
+    storedVersions: [
+      {
+        version,
+        ...(digest !== undefined && { schemaDigest: digest }),
+        firstEpoch: 1,
+        firstRevision: 0,
+        ...(now && { since: new Date(now()).toISOString() }),
+        reason: 'first start',
+      },
+    ],
+    retiredVersions: [],
+    rollbackFloor: version,
+  })
   await backend.commit({ compare: [{ key, modRevision: 0 }], put: [{ key, value }] })
   return backend.get(key)
-}
-
-const MODES: readonly unknown[] = ['ReadWrite', 'ReadOnly', 'Importing'] satisfies FenceMode[]
-
-function parseRecord(key: string, kv: KeyValue | undefined): Loaded {
-  if (!kv) throw new FenceUnreadable(key, 'is gone')
-  let record: Partial<FenceRecord> | null
-  try {
-    record = JSON.parse(Buffer.from(kv.value).toString()) as Partial<FenceRecord> | null
-  } catch {
-    throw new FenceUnreadable(key, 'is not JSON')
-  }
-  const { epoch, mode, encodingVersion, storedVersions, rollbackFloor } = record ?? {}
-  const valid =
-    Number.isSafeInteger(epoch) && MODES.includes(mode) && typeof encodingVersion === 'string' && typeof rollbackFloor === 'string' &&
-    Array.isArray(storedVersions) && storedVersions.every((version) => typeof version === 'string') && storedVersions.includes(encodingVersion)
-  if (!valid) throw new FenceUnreadable(key, 'has missing or invalid fields')
-  return Object.freeze({ ...(record as FenceRecord), modRevision: kv.modRevision })
 }

@@ -10,6 +10,7 @@ import { getKey, isObject, type JsonObject, type KubeObject } from '../api/objec
 import { shape } from '../api/receive.ts'
 import { findVersion, type ResourceDefinition, type Strategy, type VersionDefinition } from '../api/resource.ts'
 import { openEnvelope, sealEnvelope } from '../../storage/envelope.ts'
+import { DecodeError } from '../../storage/object-codec.ts'
 import type { Codec, IndexedFields, ReadyBytes } from '../../storage/watch-cache.ts'
 import { fieldValue } from './field-value.ts'
 
@@ -30,13 +31,24 @@ export function schemaDigest(version: VersionDefinition): string {
   return createHash('sha256').update(encodeJson(version.schema as JsonObject)).digest('hex').slice(0, 32)
 }
 
+function parseJson(bytes: Uint8Array, what: string): JsonObject {
+  let parsed
+  try {
+    parsed = parseStored(bytes)
+  } catch (cause) {
+    throw new DecodeError('ParseError', `stored ${what} is no JSON: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  }
+  if (!isObject(parsed)) throw new DecodeError('ParseError', `stored ${what} is no object`)
+  return parsed
+}
+
 /** Builds the codec of a resource. */
 export function createStorageCodec(definition: ResourceDefinition, conversion: Conversion, strategy: Strategy = {}): StorageCodec {
   const digests = new Map(definition.versions.map((version) => [version.name, schemaDigest(version)]))
 
   const version = (name: string): VersionDefinition => {
     const found = findVersion(definition, name)
-    if (!found) throw new Error(`unknown version "${name}"`)
+    if (!found) throw new DecodeError('UnknownVersion', `unknown version "${name}"`)
     return found
   }
 
@@ -44,12 +56,11 @@ export function createStorageCodec(definition: ResourceDefinition, conversion: C
   const read = (value: Uint8Array): { object: KubeObject; version: string; remainder?: JsonObject; current: boolean } => {
     const envelope = openEnvelope(value)
     const stored = version(envelope.version)
-    const parsed = parseStored(envelope.payload)
-    if (!isObject(parsed) || !isObject(parsed.metadata)) throw new Error('stored value is no object')
+    const parsed = parseJson(envelope.payload, 'value')
+    if (!isObject(parsed.metadata)) throw new DecodeError('ParseError', 'stored value is no object')
     const current = envelope.digest === digests.get(envelope.version)
     const object = current ? (parsed as KubeObject) : shape(parsed as KubeObject, stored, { defaults: true })
-    const remainder = envelope.remainder && envelope.remainder.length > 0 ? parseStored(envelope.remainder) : undefined
-    if (remainder !== undefined && !isObject(remainder)) throw new Error('stored remainder is no object')
+    const remainder = envelope.remainder && parseJson(envelope.remainder, 'remainder')
     return { object, version: envelope.version, current, ...(remainder ? { remainder } : {}) }
   }
 

@@ -1,0 +1,146 @@
+/**
+ * How much of the store a migration takes: a number of commits under way at once, raised by one while they are fast and halved when they are slow,
+ * lower while others write, and none while a stop condition holds.
+ */
+import type { Clock } from '../src/base/clock.ts'
+
+/** What holds a migration back; undefined: nothing but the store's own speed. */
+export type LimitedBy = 'CommitLatency' | 'OtherWriters' | 'Rate' | (string & {})
+
+export interface ThrottleLimits {
+  /** Commits under way at once, at most. */
+  readonly inFlight: number
+  /** The same while others write. */
+  readonly inFlightBusy: number
+  /** Halve when the 99th percentile of commits is above this. */
+  readonly slowMs: number
+  /** Raise when it is below this. */
+  readonly fastMs: number
+  /** Objects a second, where an operator asks for a fixed limit. */
+  readonly rate?: number
+}
+
+export const DEFAULT_LIMITS: ThrottleLimits = { inFlight: 32, inFlightBusy: 8, slowMs: 100, fastMs: 25 }
+
+/** An evaluation after this long. */
+const PERIOD_MS = 250
+/** Others write when they make more commits a second than this. */
+const BUSY_RATE = 20
+
+export interface Throttle {
+  readonly limitedBy: LimitedBy | undefined
+  /** Milliseconds by reason for which it held the migration back. */
+  readonly waited: ReadonlyMap<string, number>
+  /** Runs a commit when its turn comes; `revisionOf` tells how many commits others made meanwhile. */
+  run<T extends { readonly revision: number }>(commit: () => Promise<T>): Promise<T>
+  /** Lets nothing run until the reason is gone (undefined). */
+  stop(reason: string | undefined): void
+}
+
+/** Opens a throttle. */
+export function openThrottle(clock: Clock, limits: ThrottleLimits): Throttle {
+  return new AdaptiveThrottle(clock, limits)
+}
+
+class AdaptiveThrottle implements Throttle {
+  readonly waited = new Map<string, number>()
+  readonly #clock: Clock
+  readonly #limits: ThrottleLimits
+  readonly #queue: (() => void)[] = []
+  #window: number
+  #running = 0
+  #stopped: string | undefined
+  #slow = false
+  #busy = false
+  #latencies: number[] = []
+  #periodStart: number
+  #own = 0
+  #revision = 0
+  #periodRevision = 0
+  #nextAt: number
+
+  constructor(clock: Clock, limits: ThrottleLimits) {
+    this.#clock = clock
+    this.#limits = limits
+    this.#window = limits.inFlight
+    this.#periodStart = this.#nextAt = clock.monotonic()
+  }
+
+  get limitedBy(): LimitedBy | undefined {
+    if (this.#stopped !== undefined) return this.#stopped
+    if (this.#slow) return 'CommitLatency'
+    if (this.#busy) return 'OtherWriters'
+    return this.#limits.rate === undefined ? undefined : 'Rate'
+  }
+
+  stop(reason: string | undefined): void {
+    this.#stopped = reason
+    this.#wake()
+  }
+
+  async run<T extends { readonly revision: number }>(commit: () => Promise<T>): Promise<T> {
+    await this.#acquire()
+    const start = this.#clock.monotonic()
+    try {
+      const result = await commit()
+      this.#own++
+      this.#revision = Math.max(this.#revision, result.revision)
+      return result
+    } finally {
+      this.#latencies.push(this.#clock.monotonic() - start)
+      this.#running--
+      this.#evaluate()
+      this.#wake()
+    }
+  }
+
+  async #acquire(): Promise<void> {
+    const start = this.#clock.monotonic()
+    if (this.#stopped !== undefined || this.#running >= this.#allowed()) {
+      await new Promise<void>((resolve) => this.#queue.push(resolve))
+      this.#account(this.#clock.monotonic() - start)
+    } else {
+      this.#running++
+    }
+    const { rate } = this.#limits
+    if (rate === undefined) return
+    const now = this.#clock.monotonic()
+    const at = Math.max(now, this.#nextAt)
+    this.#nextAt = at + 1000 / rate
+    if (at > now) await this.#clock.sleep(at - now)
+  }
+
+  #account(ms: number): void {
+    const reason = this.limitedBy
+    if (reason !== undefined) this.waited.set(reason, (this.waited.get(reason) ?? 0) + ms)
+  }
+
+  #allowed(): number {
+    return this.#busy ? Math.min(this.#window, this.#limits.inFlightBusy) : this.#window
+  }
+
+  // A place is handed on, so that nobody who comes meanwhile takes it.
+  #wake(): void {
+    while (this.#stopped === undefined && this.#queue.length > 0 && this.#running < this.#allowed()) {
+      this.#running++
+      this.#queue.shift()!()
+    }
+  }
+
+  #evaluate(): void {
+    const now = this.#clock.monotonic()
+    const elapsed = now - this.#periodStart
+    if (elapsed < PERIOD_MS) return
+    const sorted = this.#latencies.toSorted((a, b) => a - b)
+    const p99 = sorted[Math.floor(sorted.length * 0.99)] ?? 0
+    if (p99 > this.#limits.slowMs) this.#window = Math.max(1, this.#window >> 1)
+    else if (p99 < this.#limits.fastMs) this.#window = Math.min(this.#limits.inFlight, this.#window + 1)
+    this.#slow = this.#window < this.#limits.inFlight
+    const others = this.#periodRevision > 0 ? this.#revision - this.#periodRevision - this.#own : 0
+    this.#busy = (others * 1000) / elapsed > BUSY_RATE
+    this.#periodStart = now
+    this.#latencies = []
+    this.#own = 0
+    this.#periodRevision = this.#revision
+  }
+}

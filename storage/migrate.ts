@@ -1,0 +1,308 @@
+/**
+ * Migration: writes every object of a resource at its encoding version, proves by a scan that none is left at another, and takes the other versions away.
+ * It can be killed at any moment; the same call continues. Nothing but encoding and revision of an object changes, and that is checked for each before it is written.
+ */
+import type { Backend } from './backend.ts'
+import type { Clock } from '../src/base/clock.ts'
+import type { Log } from '../src/base/log.ts'
+import { commitOnce } from './commit-once.ts'
+import { endJob, type Proof } from './fence-change.ts'
+import { fenceKey, parseFence } from './fence-record.ts'
+import { accountOf, addCounters, encodeRecord, jobKey, parseJob } from './migrate-job.ts'
+import type { Counters, Job, Phase } from './migrate-job.ts'
+import { takeLock } from './migrate-lock.ts'
+import type { JobLock } from './migrate-lock.ts'
+import { openJob } from './migrate-plan.ts'
+import type { OpenJob } from './migrate-plan.ts'
+import { openRate, progressOf } from './migrate-progress.ts'
+import type { Progress } from './migrate-progress.ts'
+import { runShard } from './migrate-shard.ts'
+import type { Halt, Run } from './migrate-shard.ts'
+import { DEFAULT_LIMITS, openThrottle } from './migrate-throttle.ts'
+import type { ThrottleLimits } from './migrate-throttle.ts'
+import type { ObjectCodec } from './object-codec.ts'
+import { refreshQuarantine } from './quarantine.ts'
+import { Refused } from './refused.ts'
+import { trimStoredVersions } from './trim.ts'
+import { verify } from './verify.ts'
+
+export interface MigrateOptions {
+  readonly backend: Backend
+  readonly resource: string
+  readonly codec: ObjectCodec
+  readonly clock: Clock
+  readonly log: Log
+  /** Name of this process, for others that come meanwhile. */
+  readonly owner: string
+  readonly limits?: Partial<ThrottleLimits>
+  /** Asked each second: why the migration must hold still for now; undefined: it may go on. */
+  readonly stop?: () => Promise<string | undefined>
+  /** Pauses the job when it aborts. */
+  readonly signal?: AbortSignal
+  /** Called each second and with each phase. */
+  readonly onProgress?: (progress: Progress) => void
+}
+
+const MONITOR_MS = 1000
+/** Proofs that are started anew because the fence or the replicas changed under them. */
+const PROOFS = 5
+
+/**
+ * Runs a resource's migration until it has succeeded, halts or blocks, and returns the job's record with the account of what was done. Throws Refused when another
+ * process runs it or takes it over, or as the backend rejects: the job then stays as it is, for the same call.
+ */
+export async function migrate(options: MigrateOptions): Promise<Job> {
+  const { backend, resource, clock } = options
+  let run: Run | undefined
+  const lock = await takeLock(backend, resource, options.owner, clock, () => {
+    if (run) run.halt ??= { phase: 'Lost' }
+  })
+  try {
+    const open = await openJob({ backend, resource, lock, clock })
+    const entries = await refreshQuarantine(backend, resource)
+    const throttle = openThrottle(clock, { ...DEFAULT_LIMITS, ...options.limits })
+    run = {
+      backend, resource, lock, throttle, codec: options.codec, job: open.job, fence: open.fence, now: clock.now, halt: undefined,
+      quarantined: new Map(entries.map((entry) => [entry.key, entry.modRevision])),
+    }
+    return await new Migration(options, run, open).carryOut()
+  } finally {
+    await lock.release().catch((err: unknown) => options.log.warn('the lock of the migration could not be given back; it ends by itself', { err, resource }))
+  }
+}
+
+class Migration {
+  readonly #options: MigrateOptions
+  readonly #run: Run
+  readonly #shards: OpenJob['shards']
+  readonly #lock: JobLock
+  readonly #rate
+  #job: Job
+  #jobRevision: number
+  /** Aborts with the first halt. */
+  readonly #stop = new AbortController()
+  #scanned: number | undefined
+
+  constructor(options: MigrateOptions, run: Run, open: OpenJob) {
+    this.#options = options
+    this.#run = run
+    this.#shards = open.shards
+    this.#lock = run.lock
+    this.#rate = openRate(options.clock)
+    this.#job = open.job
+    this.#jobRevision = open.modRevision
+  }
+
+  async carryOut(): Promise<Job> {
+    const halt = (): void => this.#halt({ phase: 'Paused', reason: 'Interrupted' })
+    const { signal, clock } = this.#options
+    if (signal?.aborted) halt()
+    signal?.addEventListener('abort', halt, { once: true })
+    let timer = clock.schedule(MONITOR_MS, tick.bind(this))
+    let over = false
+    function tick(this: Migration): void {
+      void this.#monitor().finally(() => {
+        if (!over) timer = clock.schedule(MONITOR_MS, tick.bind(this))
+      })
+    }
+    try {
+      return await this.#phases()
+    } finally {
+      over = true
+      timer.cancel()
+      signal?.removeEventListener('abort', halt)
+    }
+  }
+
+  async #phases(): Promise<Job> {
+    this.#report()
+    for (let proofs = 0; ; ) {
+      if (this.#job.phase === 'Running') {
+        await this.#sweep()
+        if (this.#run.halt) return this.#halted(this.#run.halt)
+        if (this.#run.quarantined.size > 0) return this.#end('Blocked', `${this.#run.quarantined.size} objects are in quarantine`)
+        await this.#enter({ phase: 'Verifying' })
+        continue
+      }
+      if (this.#run.halt) return this.#halted(this.#run.halt)
+      const proof = await this.#verify()
+      if (this.#run.halt) return this.#halted(this.#run.halt)
+      if (!proof) return this.#end('Blocked', 'the proof found objects that cannot be used')
+      const old = Object.entries(proof.byVersion).filter(([version]) => version !== this.#job.target)
+      if (old.length > 0) return this.#end('Failed', `OldObjectsFound: ${old.map(([version, count]) => `${count} at ${version}`).join(', ')}`)
+      const trimmed = await this.#trim(proof)
+      if (trimmed) return trimmed
+      if (++proofs === PROOFS) return this.#end('Paused', 'the fence or the replicas keep changing')
+    }
+  }
+
+  async #sweep(): Promise<void> {
+    const results = await Promise.allSettled(this.#shards.map((shard) => runShard(this.#run, shard).catch((error: unknown) => this.#fail(error))))
+    for (const result of results) if (result.status === 'rejected') throw result.reason
+  }
+
+  // The other shards stop at their next object, so that nothing runs on behind an error.
+  #fail(error: unknown): never {
+    this.#halt({ phase: 'Paused', reason: 'Failed' })
+    throw error
+  }
+
+  async #verify(): Promise<Proof | undefined> {
+    const { backend, resource, codec, clock } = this.#options
+    const { signal } = this.#stop
+    const onProgress = ({ done }: { done: number }): void => {
+      this.#scanned = done
+    }
+    try {
+      const { proof, bad } = await verify({ backend, resource, codec, now: clock.now, onProgress, signal })
+      return bad.length > 0 ? undefined : proof
+    } catch (error) {
+      if (signal.aborted && error === signal.reason) return undefined
+      throw error
+    } finally {
+      this.#scanned = undefined
+    }
+  }
+
+  /** The job's end; undefined: something has changed, and the proof does not hold any more. */
+  async #trim(proof: Proof): Promise<Job | undefined> {
+    const { backend, resource } = this.#options
+    if (this.#job.phase !== 'Trimming') await this.#enter({ phase: 'Trimming' })
+    if (this.#run.halt) return this.#halted(this.#run.halt)
+    const job: Job = { ...this.#stamped({ phase: 'Succeeded', proof }), result: this.#account() }
+    const key = jobKey(resource, job.id)
+    try {
+      await trimStoredVersions({
+        backend, resource, proof,
+        job: { id: job.id, also: { compare: [this.#lock.compare, { key, modRevision: this.#jobRevision }], put: [{ key, value: encodeRecord(job) }] } },
+      })
+    } catch (error) {
+      if (!(error instanceof Refused)) throw error
+      await this.#monitor()
+      if (this.#run.halt) return this.#halted(this.#run.halt)
+      const { length } = await refreshQuarantine(backend, resource)
+      return length > 0 ? this.#end('Blocked', `${length} objects are in quarantine`) : undefined
+    }
+    this.#job = job
+    this.#report()
+    return job
+  }
+
+  #account(): Counters {
+    return accountOf(this.#job, addCounters(...this.#shards.map(({ checkpoint }) => checkpoint.counters)))
+  }
+
+  #stamped(change: Partial<Job>): Job {
+    return { ...this.#job, ...change, updatedAt: new Date(this.#options.clock.now()).toISOString() }
+  }
+
+  /** Records a change of the job, on the condition that nobody else has changed it; else halts. */
+  async #enter(change: Partial<Job>): Promise<void> {
+    const job = this.#stamped(change)
+    const key = jobKey(this.#options.resource, job.id)
+    const request = { compare: [{ key, modRevision: this.#jobRevision }, this.#lock.compare], put: [{ key, value: encodeRecord(job) }] }
+    const result = await commitOnce(this.#options.backend, request, key)
+    if (result.succeeded) {
+      this.#job = job
+      this.#jobRevision = result.revision
+      this.#report()
+    } else if (result.current.get(this.#lock.compare.key)?.modRevision !== this.#lock.compare.modRevision) {
+      this.#halt({ phase: 'Lost' })
+    } else {
+      await this.#monitor()
+      this.#halt({ phase: 'Paused', reason: 'Changed' })
+    }
+  }
+
+  async #end(phase: Phase, reason: string): Promise<Job> {
+    await this.#enter({ phase, reason, result: this.#account() })
+    return this.#run.halt ? this.#halted(this.#run.halt) : this.#job
+  }
+
+  async #halted(halt: Halt): Promise<Job> {
+    const { resource, backend } = this.#options
+    if (halt.phase === 'Lost') throw new Refused('LostOwnership', `another process has taken over the migration of ${resource}`)
+    const key = jobKey(resource, this.#job.id)
+    for (;;) {
+      const kv = await backend.get(key)
+      const found = kv && parseJob(kv)
+      // Whoever paused or aborted it has recorded that.
+      if (!kv || !found || found.phase === 'Aborted' || found.phase === 'Paused') return found ?? this.#job
+      const job: Job = { ...found, phase: halt.phase, reason: halt.reason, updatedAt: new Date(this.#options.clock.now()).toISOString() }
+      const result = await commitOnce(backend, { compare: [{ key, modRevision: kv.modRevision }, this.#lock.compare], put: [{ key, value: encodeRecord(job) }] }, key)
+      if (result.succeeded) {
+        this.#job = job
+        this.#report()
+        return job
+      }
+      if (result.current.get(this.#lock.compare.key)?.modRevision !== this.#lock.compare.modRevision) return this.#halted({ phase: 'Lost' })
+    }
+  }
+
+  #halt(halt: Halt): void {
+    this.#run.halt ??= halt
+    this.#run.throttle.stop(undefined)
+    this.#stop.abort()
+  }
+
+  /** Looks for commands of others and for what the store needs; shows where things are. */
+  async #monitor(): Promise<void> {
+    const { backend, resource, log } = this.#options
+    try {
+      const kv = await backend.get(jobKey(resource, this.#job.id))
+      const phase = kv ? parseJob(kv).phase : 'Aborted'
+      if (phase === 'Aborted' || phase === 'Paused') this.#halt({ phase, reason: 'Requested' })
+      const reason = await this.#options.stop?.()
+      if (!this.#run.halt) this.#run.throttle.stop(reason)
+    } catch (err) {
+      log.warn('the migration could not look at its record', { err, resource })
+    }
+    this.#report()
+  }
+
+  #report(): void {
+    const checkpoints = this.#shards.map(({ checkpoint }) => checkpoint)
+    const done = this.#scanned ?? addCounters(...checkpoints.map(({ counters }) => counters)).seen
+    const at = { phase: this.#job.phase, checkpoints, rate: this.#rate.add(done), ...(this.#scanned !== undefined && { scanned: this.#scanned }) }
+    this.#options.onProgress?.(progressOf(this.#job, at, this.#run.throttle))
+  }
+}
+
+/** The job of a resource that has not ended. */
+export async function unfinishedJob(backend: Backend, resource: string): Promise<{ readonly job: Job; readonly modRevision: number } | undefined> {
+  const { job: id } = parseFence(fenceKey(resource), await backend.get(fenceKey(resource)))
+  const kv = id === undefined ? undefined : await backend.get(jobKey(resource, id))
+  return kv && { job: parseJob(kv), modRevision: kv.modRevision }
+}
+
+/** Asks the process that runs the migration to pause it; it stops at its next look, within about a second. Throws Refused when there is none. */
+export async function pauseMigration(backend: Backend, resource: string, now: number): Promise<Job> {
+  for (;;) {
+    const found = await unfinishedJob(backend, resource)
+    if (!found) throw new Refused('Changed', `${resource} has no migration to pause`)
+    if (found.job.phase === 'Paused') return found.job
+    const key = jobKey(resource, found.job.id)
+    const job: Job = { ...found.job, phase: 'Paused', reason: 'Requested', updatedAt: new Date(now).toISOString() }
+    const result = await commitOnce(backend, { compare: [{ key, modRevision: found.modRevision }], put: [{ key, value: encodeRecord(job) }] }, key)
+    if (result.succeeded) return job
+  }
+}
+
+/** Ends the migration without a result: at once nothing more is written for it. Objects stay as they are, each at a version that storedVersions names. */
+export async function abortMigration(backend: Backend, resource: string, now: number): Promise<Job | undefined> {
+  const key = fenceKey(resource)
+  for (;;) {
+    const fence = parseFence(key, await backend.get(key))
+    if (fence.job === undefined) throw new Refused('Changed', `${resource} has no migration to abort`)
+    const recordKey = jobKey(resource, fence.job)
+    const kv = await backend.get(recordKey)
+    const end = endJob({ resource, fence })
+    const job: Job | undefined = kv && { ...parseJob(kv), phase: 'Aborted', reason: 'Requested', updatedAt: new Date(now).toISOString() }
+    const result = await commitOnce(backend, {
+      compare: [...end.compare, { key: recordKey, modRevision: kv?.modRevision ?? 0 }],
+      put: [...(end.put ?? []), ...(job ? [{ key: recordKey, value: encodeRecord(job) }] : [])],
+    }, key)
+    if (result.succeeded) return job
+  }
+}
+
