@@ -200,7 +200,10 @@ function track(server: Http2SecureServer, log: Log): OpenConnections {
   })
   server.on('tlsClientError', (err: Error) => log.debug('tls handshake failed', { err }))
   server.on('clientError', answerClientError)
-  server.on('error', (err: Error) => log.error('server failed', { err }))
+  server.on('error', (err: Error) => {
+    // Before it listens, the start fails with it.
+    if (server.listening) log.error('server failed', { err })
+  })
   const sessions = trackSessions(server, log)
   const http1 = trackHttp1(server)
   return {

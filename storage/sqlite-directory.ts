@@ -1,7 +1,8 @@
 /** The data directory of the embedded store: made, locked against a second process, and let go again. */
-import { chmodSync, closeSync, fsyncSync, mkdirSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { makeDirectories } from '../src/base/make-directories.ts'
 import { StoreLocked } from './sqlite-protocol.ts'
 
 /** An open directory. */
@@ -33,7 +34,7 @@ export function isFull(err: unknown): boolean {
  * with the owner's pid only informs. Throws StoreLocked, or what the file system or SQLite throws.
  */
 export function openDirectory(directory: string): Directory {
-  const firstMade = mkdirSync(directory, { recursive: true, mode: 0o700 })
+  const firstMade = makeDirectories(directory)
   const file = join(directory, DATABASE)
   const database = new DatabaseSync(file)
   try {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openHttp2, type Http2Client, type Identity } from './http-client.ts'
 
-export const LAUNCHER = join(import.meta.dirname, '..', 'src', 'launch.mjs')
+const LAUNCHER = join(import.meta.dirname, '..', 'src', 'launch.mjs')
 
 /** How a process ended. */
 export interface Exit {
@@ -42,10 +42,18 @@ export async function runProduct(args: readonly string[], env: Readonly<Record<s
   }
 }
 
-/** Starts `standalone` without samples and worker on a free port, and waits until it is ready. Rejects with what it said when it ends before. */
-export async function startProduct(directory: string, options: { readonly args?: readonly string[]; readonly node?: readonly string[]; readonly env?: Readonly<Record<string, string>> } = {}): Promise<Product> {
+/** What may be different about a start. */
+export interface StartOptions {
+  /** More flags of the program. */
+  readonly args?: readonly string[]
+  /** With the worker, and in a process group of its own, as a shell starts it. */
+  readonly worker?: boolean
+}
+
+/** Starts `standalone` without samples on a free port, and waits until it is ready. Rejects with what it said when it ends before. */
+export async function startProduct(directory: string, { args = [], worker = false }: StartOptions = {}): Promise<Product> {
   const begun = performance.now()
-  const child = start(['standalone', '--data-dir', directory, '--port', '0', '--no-samples', '--no-worker', ...(options.args ?? [])], options.env, options.node)
+  const child = start(['standalone', '--data-dir', directory, '--port', '0', '--no-samples', ...(worker ? [] : ['--no-worker']), ...args], {}, worker)
   const exited = collect(child)
   const url = await firstUrl(child, exited)
   const identity = readIdentity(join(directory, 'kubeconfig'))
@@ -63,8 +71,8 @@ export async function startProduct(directory: string, options: { readonly args?:
   }
 }
 
-function start(args: readonly string[], env: Readonly<Record<string, string>> = {}, node: readonly string[] = []): ChildProcess {
-  return spawn(process.execPath, [...node, LAUNCHER, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } })
+function start(args: readonly string[], env: Readonly<Record<string, string>> = {}, detached = false): ChildProcess {
+  return spawn(process.execPath, [LAUNCHER, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env }, detached })
 }
 
 async function collect(child: ChildProcess): Promise<Exit> {

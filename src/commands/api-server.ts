@@ -63,7 +63,10 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
   })
   const { authenticate, authorize, open = [] } = options
   const app = createApp({ stores, authenticate, authorize, clock, log, measure: metrics.measure, open, documents, stopping: stopping.signal })
-  const tls: TlsServer = await serveTls({ handler: expressBridge(app), ...options.certificates, host: options.host, port: options.port, log, clock })
+  const tls: TlsServer = await serveTls({ handler: expressBridge(app), ...options.certificates, host: options.host, port: options.port, log, clock }).catch(async (error) => {
+    await closeStores(stores)
+    throw error
+  })
   return {
     url: `https://${options.host}:${tls.address.port}`,
     stores,
@@ -75,9 +78,13 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
     async close({ graceMs }) {
       stopping.abort()
       await tls.close({ graceMs })
-      for (const store of stores) await store[Symbol.asyncDispose]()
+      await closeStores(stores)
     },
   }
+}
+
+async function closeStores(stores: readonly ResourceStore[]): Promise<void> {
+  for (const store of stores) await store[Symbol.asyncDispose]()
 }
 
 function cacheCheck({ cache, resource }: ResourceStore): HealthCheck {
@@ -101,8 +108,12 @@ async function openStores({ backend, resources, cacheBytes, clock, log }: ApiSer
   const served = resources.find(isNamespace)
   const namespaces = served && (await openResourceStore(served, { backend, budget, clock, log, admission: [] }))
   const admission = namespaces ? [namespaceLifecycle(lookup(namespaces))] : []
-  const others = await Promise.all(resources.filter((r) => !isNamespace(r)).map((r) => openResourceStore(r, { backend, budget, clock, log, admission })))
-  return [...(namespaces ? [namespaces] : []), ...others]
+  const others = await Promise.allSettled(resources.filter((r) => !isNamespace(r)).map((r) => openResourceStore(r, { backend, budget, clock, log, admission })))
+  const stores = [...(namespaces ? [namespaces] : []), ...others.flatMap((other) => (other.status === 'fulfilled' ? [other.value] : []))]
+  const failed = others.find((other) => other.status === 'rejected')
+  if (!failed) return stores
+  await closeStores(stores)
+  throw failed.reason
 }
 
 function lookup(namespaces: ResourceStore): NamespaceLookup {

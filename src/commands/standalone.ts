@@ -1,5 +1,5 @@
 /** `standalone`: everything on one machine, on loopback: store, API, worker, samples. */
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { authorizeMasters } from '../../apiservice/auth.ts'
 import { clientCertificate } from '../../apiservice/client-certificate.ts'
@@ -7,6 +7,7 @@ import { openSqlite } from '../../storage/sqlite.ts'
 import type { Backend } from '../../storage/backend.ts'
 import { systemClock, type Clock } from '../base/clock.ts'
 import { openLog, type Log } from '../base/log.ts'
+import { makeDirectories } from '../base/make-directories.ts'
 import { StatusError } from '../api/status.ts'
 import type { Config } from '../config.ts'
 import { create } from '../registry/create.ts'
@@ -33,7 +34,7 @@ export async function runStandalone(config: Config, options: { readonly signal: 
   const clock = systemClock
   const log = openLog(config.logLevel)
   const { signal, out } = options
-  await makeDataDirectory(config.dataDir)
+  makeDataDirectory(config.dataDir)
   const backend = await openSqlite({ directory: join(config.dataDir, 'store'), clock, log })
   try {
     const pki = await ensurePki(join(config.dataDir, 'pki'), { hosts: ['localhost', HOST, '::1'], clock })
@@ -53,9 +54,9 @@ interface Surroundings {
   readonly log: Log
 }
 
-async function makeDataDirectory(directory: string): Promise<void> {
+function makeDataDirectory(directory: string): void {
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 })
+    makeDirectories(directory)
   } catch (error) {
     throw new Error(`cannot make the data directory ${directory}: ${error instanceof Error ? error.message : String(error)}. Name another one with --data-dir`, { cause: error })
   }
