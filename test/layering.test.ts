@@ -29,7 +29,7 @@ const OUTSIDE: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^yaml$/, ['src/api/yaml', 'src/commands/kubeconfig.ts']],
   [/^re2js$/, ['src/api/pattern.ts', 'src/api/cel']],
   [/^node:sqlite$/, ['storage/sqlite']],
-  [/^etcd3$/, ['storage/etcd.ts']],
+  [/^etcd3$|^cockatiel$/, ['storage/etcd']],
   [/^node:(http2?|https|tls)$/, ['apiservice/', 'src/server/express-bridge.ts', 'src/worker/api-client.ts']],
   [/^express$/, ['src/server/', 'src/base/metrics.ts', 'src/commands/']],
   [/^@kubernetes\/client-node$/, ['src/worker/', 'src/commands/']],
