@@ -98,6 +98,9 @@ export const alreadyExists = (gr: GroupResource, name: string, more: { prefix?: 
 export const conflict = (gr: GroupResource, name: string, cause: string): StatusError =>
   failure(409, 'Conflict', `Operation cannot be fulfilled on ${qualify(gr.group, gr.resource)} "${name}": ${cause}`, about(gr, name))
 
+/** 409 for an apply that conflicts with other managers: details with the causes only. upstream: errors.NewApplyConflict */
+export const applyConflict = (causes: StatusCause[], message: string): StatusError => failure(409, 'Conflict', message, { causes })
+
 /** The text of a lost optimistic lock. upstream: registry.OptimisticLockErrorMsg */
 export const OPTIMISTIC_LOCK = 'the object has been modified; please apply your changes to the latest version and try again'
 

@@ -1,0 +1,121 @@
+/**
+ * Whether a value has the type that ownership needs; everything finer is the schema's validation.
+ * upstream: structured-merge-diff/typed/{validate,helpers}.go
+ */
+import { isNumber, isObject, type Json, type JsonObject } from '../object.ts'
+import { goSyntax, goType, goValue } from './go-debug.ts'
+import { MAX_DEPTH } from './limits.ts'
+import { itemElement } from './list-item.ts'
+import { field, formatElement, type PathElement } from './path.ts'
+import { elementText } from './serialize.ts'
+import { narrow, type Atom, type ListType, type MapType, type Scalar } from './typed.ts'
+
+/** A value is not of its type. The message has upstream's form: one error, or `errors:` and one a line. */
+export class TypeMismatch extends Error {}
+
+/** Where and why. */
+interface Fault {
+  readonly path: string
+  readonly message: string
+}
+
+export interface ValidateOptions {
+  /** Items of sets and keyed lists may repeat, as they may in what is stored. */
+  readonly allowDuplicates: boolean
+}
+
+/** Throws TypeMismatch unless the value is of the type. */
+export function validateTyped(value: Json, type: Atom, options: ValidateOptions): void {
+  // Nothing below can be printed or walked without recursion, so this comes first.
+  if (isDeeperThan(value, MAX_DEPTH)) throw new TypeMismatch('exceeded max depth')
+  const faults: Fault[] = []
+  new Validator(options.allowDuplicates, faults).check(value, type, [])
+  if (faults.length === 0) return
+  const lines = faults.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
+  throw new TypeMismatch(lines.length === 1 ? (lines[0] as string) : ['errors:', ...lines.map((line) => `  ${line}`)].join('\n'))
+}
+
+function isDeeperThan(root: Json, limit: number): boolean {
+  let level: Json[] = [root]
+  for (let depth = 0; depth <= limit; depth++) {
+    const next: Json[] = []
+    for (const container of level) {
+      const inner = Array.isArray(container) ? container : Object.values(container as JsonObject)
+      for (const value of inner) if (typeof value === 'object' && (Array.isArray(value) || isObject(value))) next.push(value)
+    }
+    if (next.length === 0) return false
+    level = next
+  }
+  return true
+}
+
+class Validator {
+  private readonly allowDuplicates: boolean
+  private readonly faults: Fault[]
+  constructor(allowDuplicates: boolean, faults: Fault[]) {
+    this.allowDuplicates = allowDuplicates
+    this.faults = faults
+  }
+
+  check(value: Json, type: Atom, path: PathElement[]): void {
+    if (value === null) return
+    const { map, scalar, list } = narrow(type, value)
+    if (map) this.checkMap(value, map, path)
+    else if (scalar) this.checkScalar(value, scalar, path)
+    else if (list) this.checkList(value, list, path)
+  }
+
+  private checkScalar(value: Json, scalar: Scalar, path: PathElement[]): void {
+    const message = scalarFault(value, scalar)
+    if (message !== undefined) this.report(path, message)
+  }
+
+  private checkMap(value: Json, map: MapType, path: PathElement[]): void {
+    if (!isObject(value)) return this.report(path, `expected map, got &{${goValue(value)}}`)
+    for (const name of Object.keys(value)) {
+      const member = value[name]
+      if (member === undefined) continue
+      const type = map.fields.get(name) ?? map.element
+      path.push(field(name))
+      if (type) this.check(member, type, path)
+      else this.report(path, 'field not declared in schema')
+      path.pop()
+      if (!type) return
+    }
+  }
+
+  private checkList(value: Json, list: ListType, path: PathElement[]): void {
+    if (!Array.isArray(value)) return this.report(path, `expected list, got &{${goValue(value)}}`)
+    const seen = new Set<string>()
+    for (let i = 0; i < value.length; i++) {
+      const item = value[i] as Json
+      const element = list.atomic ? ({ kind: 'index', index: i } as const) : itemElement(list, item)
+      if (typeof element === 'string') return this.report(path, `element ${i}: ${element}`)
+      if (!list.atomic && !this.allowDuplicates) {
+        const text = elementText(element)
+        if (seen.has(text)) this.report(path, `duplicate entries for key ${formatElement(element)}`)
+        seen.add(text)
+      }
+      path.push(element)
+      this.check(item, list.element, path)
+      path.pop()
+    }
+  }
+
+  private report(path: readonly PathElement[], message: string): void {
+    this.faults.push({ path: path.map(formatElement).join(''), message })
+  }
+}
+
+function scalarFault(value: Json, scalar: Scalar): string | undefined {
+  switch (scalar) {
+    case 'numeric':
+      return isNumber(value) ? undefined : `expected numeric (int or float), got ${goType(value)}`
+    case 'string':
+      return typeof value === 'string' ? undefined : `expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`
+    case 'boolean':
+      return typeof value === 'boolean' ? undefined : `expected boolean, got &{${goValue(value)}}`
+    case 'untyped':
+      return Array.isArray(value) || isObject(value) ? `expected any scalar, got &{${goValue(value)}}` : undefined
+  }
+}
