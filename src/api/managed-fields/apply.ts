@@ -116,7 +116,7 @@ function applyOnce(scope: Scope, request: ApplyRequest, { live, managed }: Start
   const managers = stripMetadata(applied.managers, manager)
   if (applied.object === undefined) return withManagedFields(live, { managers, times: managed.times })
   const schema = scope.kind === definition.names.kind ? findVersion(definition, version)?.schema : undefined
-  const object = schema ? applyDefaults(applied.object, schema) : applied.object
+  const object = withoutManagedFields(schema ? applyDefaults(applied.object, schema) : applied.object)
   return withManagedFields(object, { managers, times: new Map(managed.times).set(manager, formatTime(now)) })
 }
 

@@ -11,20 +11,23 @@ import { convertTyped, type Scope } from './scope.ts'
 import { toFieldSet } from './to-field-set.ts'
 import type { Atom } from './typed.ts'
 
+const PRUNE = 'failed to prune fields: '
+const ADD_BACK = `${PRUNE}failed add back owned items: failed to convert `
+
 /** The merged object (request version) without what `last`, the applier's previous entry, owned alone. `managers` has the new entry. */
 export function pruneApplied(scope: Scope, merged: KubeObject, managers: Managers, last: OwnedFields | undefined): KubeObject {
   if (last === undefined || isEmptySet(last.set)) return merged
   const type = scope.typeOf(last.apiVersion)
-  const inLast = convertTyped(scope, merged, last.apiVersion)
+  const inLast = convertTyped(scope, merged, last.apiVersion, `${PRUNE}failed to convert merged object to last applied version: `)
   if (type === undefined || inLast === undefined) return merged
   const step: Step = { scope, original: merged }
   const candidates = withNamedFields(last.set, type)
   const bare = removeFields(inLast, candidates, type) as KubeObject
   const owned = addBackOwned(step, inLast, bare, managers)
-  const kept = convert(step, owned, last.apiVersion)
+  const kept = convert(step, owned, last.apiVersion, `${PRUNE}failed add back dangling items: failed to convert pruned object to last applied version: `)
   // Only what the applier owned may go: the rest of what its removal took along comes back.
   const gone = intersection(difference(namedFields(inLast, type), namedFields(kept, type)), candidates)
-  return convert(step, removeFields(inLast, gone, type) as KubeObject, scope.apiVersion)
+  return convert(step, removeFields(inLast, gone, type) as KubeObject, scope.apiVersion, PRUNE)
 }
 
 interface Step {
@@ -33,8 +36,8 @@ interface Step {
   readonly original: KubeObject
 }
 
-function convert({ scope, original }: Step, object: KubeObject, apiVersion: string): KubeObject {
-  return convertTyped(scope, object, apiVersion, original) as KubeObject
+function convert({ scope, original }: Step, object: KubeObject, apiVersion: string, lead: string): KubeObject {
+  return convertTyped(scope, object, apiVersion, lead, original) as KubeObject
 }
 
 function namedFields(object: KubeObject, type: Atom): FieldSet {
@@ -49,8 +52,8 @@ function addBackOwned(step: Step, merged: KubeObject, pruned: KubeObject, manage
   for (const [apiVersion, owned] of byVersion) {
     const type = step.scope.typeOf(apiVersion)
     if (type === undefined || isEmptySet(owned)) continue
-    whole = convert(step, whole, apiVersion)
-    rest = convert(step, rest, apiVersion)
+    whole = convert(step, whole, apiVersion, `${ADD_BACK}merged object at version ${apiVersion}: `)
+    rest = convert(step, rest, apiVersion, `${ADD_BACK}pruned object at version ${apiVersion}: `)
     const claimed = union(namedFields(rest, type), withNamedFields(owned, type))
     rest = removeFields(whole, difference(namedFields(whole, type), claimed), type) as KubeObject
   }

@@ -91,11 +91,14 @@ const SCALE_SCOPE: Scope = {
   resetFields: () => undefined,
 }
 
-/** The object in a version, checked to be of its type; nothing when there is no such version. Throws TypeMismatch. upstream: versionConverter.Convert */
-export function convertTyped(scope: Scope, object: KubeObject, apiVersion: string, original?: KubeObject): KubeObject | undefined {
+/**
+ * The object in a version, checked to be of its type; nothing when there is no such version. Throws TypeMismatch, whose message begins
+ * with `lead`. `original` as for Convert. upstream: versionConverter.Convert
+ */
+export function convertTyped(scope: Scope, object: KubeObject, apiVersion: string, lead: string, original?: KubeObject): KubeObject | undefined {
   const type = scope.typeOf(apiVersion)
   if (type === undefined) return undefined
   const converted = scope.convert(object, apiVersion, original)
-  if (converted !== object) validateTyped(converted, type, { allowDuplicates: false })
+  if (converted !== object) validateTyped(converted, type, { allowDuplicates: false, lead })
   return converted
 }

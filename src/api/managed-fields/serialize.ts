@@ -31,12 +31,18 @@ export function elementText(element: PathElement): string {
     case 'field':
       return `f:${element.name}`
     case 'key':
-      return `k:{${element.fields.map(({ name, value }) => `${JSON.stringify(name)}:${encodeJson(value)}`).join(',')}}`
+      return `k:{${element.fields.map(({ name, value }) => `${JSON.stringify(name)}:${valueText(value)}`).join(',')}}`
     case 'value':
-      return `v:${encodeJson(element.value)}`
+      return `v:${valueText(element.value)}`
     case 'index':
       return `i:${element.index}`
   }
+}
+
+// The library that upstream writes elements with keeps two digits of an exponent.
+function valueText(value: Json): string {
+  const text = encodeJson(value)
+  return typeof value === 'number' || value instanceof Float ? text.replace(/e([+-])(\d)$/, 'e$10$2') : text
 }
 
 /** The set that a fieldsV1 stands for. Throws Error when it is not one. upstream: Set.FromJSON */

@@ -28,8 +28,9 @@ export function requestType(scope: Scope): Atom {
  * Both objects are validated, in the request version and without managedFields. upstream: Updater.Update
  */
 export function ownUpdated(scope: Scope, live: KubeObject, next: KubeObject, managers: Managers, manager: string): Managers {
-  const current = reconcile(scope, managers)
-  const { managers: others, changes } = settle(scope, live, next, current, manager, true)
+  const before = versionsOf(scope, live, '')
+  const current = reconcile(scope, before, managers)
+  const { managers: others, changes } = settle(scope, before, versionsOf(scope, next, 'failed to convert new object: '), current, manager, true)
   const previous = current.get(manager)?.set ?? EMPTY_SET
   const set = withoutReset(scope, scope.apiVersion, union(union(difference(previous, changes.removed), changes.modified), changes.added))
   return withManager(others, manager, { set, apiVersion: scope.apiVersion, applied: false })
@@ -46,13 +47,14 @@ export interface Applied {
  * `ownUpdated`. Throws ApplyConflicts unless forced. upstream: Updater.Apply
  */
 export function mergeApplied(scope: Scope, live: KubeObject, config: KubeObject, managers: Managers, manager: string, force: boolean): Applied {
-  const current = reconcile(scope, managers)
+  const before = versionsOf(scope, live, '')
+  const current = reconcile(scope, before, managers)
   const type = requestType(scope)
   const merged = mergeTyped(live, config, type) as KubeObject
   const set = withoutReset(scope, scope.apiVersion, toFieldSet(config, type))
   const claimed = new Map(current).set(manager, { set, apiVersion: scope.apiVersion, applied: true })
   const next = pruneApplied(scope, merged, claimed, current.get(manager))
-  const settled = settle(scope, live, next, claimed, manager, force)
+  const settled = settle(scope, before, versionsOf(scope, next, 'failed to convert new object: '), claimed, manager, force)
   return { object: valuesEqual(live, next) ? undefined : next, managers: settled.managers }
 }
 
@@ -74,11 +76,11 @@ function withoutReset(scope: Scope, apiVersion: string, set: FieldSet): FieldSet
  * drops all entries on an update (kubernetes/kubernetes#111937), which would block every object that outlives a version.
  * upstream: Updater.reconcileManagedFieldsWithSchemaChanges
  */
-function reconcile(scope: Scope, managers: Managers): Map<string, OwnedFields> {
+function reconcile(scope: Scope, live: InVersion, managers: Managers): Map<string, OwnedFields> {
   const out = new Map<string, OwnedFields>()
   for (const [manager, owned] of managers) {
     const type = scope.typeOf(owned.apiVersion)
-    if (type === undefined) continue
+    if (type === undefined || live(owned.apiVersion) === undefined) continue
     const set = reconcileFieldSet(owned.set, type)
     out.set(manager, set === owned.set ? owned : { ...owned, set })
   }
@@ -92,7 +94,7 @@ interface Settled {
 }
 
 // The other managers after a change, each compared in the version of its entry. upstream: Updater.update
-function settle(scope: Scope, live: KubeObject, next: KubeObject, managers: Managers, writer: string, force: boolean): Settled {
+function settle(scope: Scope, live: InVersion, next: InVersion, managers: Managers, writer: string, force: boolean): Settled {
   const comparisons = new Map<string, Comparison>()
   const compareIn = (apiVersion: string): Comparison => {
     const known = comparisons.get(apiVersion)
@@ -119,15 +121,26 @@ function settle(scope: Scope, live: KubeObject, next: KubeObject, managers: Mana
   return { managers: out, changes }
 }
 
-function compareVersion(scope: Scope, live: KubeObject, next: KubeObject, apiVersion: string): Comparison {
+function compareVersion(scope: Scope, live: InVersion, next: InVersion, apiVersion: string): Comparison {
   const type = scope.typeOf(apiVersion)
-  const old = convertTyped(scope, live, apiVersion)
-  const updated = convertTyped(scope, next, apiVersion)
+  const old = live(apiVersion)
+  const updated = next(apiVersion)
   if (!type || !old || !updated) throw new Error(`no version ${apiVersion}`)
   const { added, modified, removed } = compareTyped(old, updated, type)
   return {
     added: withoutReset(scope, apiVersion, added),
     modified: withoutReset(scope, apiVersion, modified),
     removed: withoutReset(scope, apiVersion, removed),
+  }
+}
+
+/** An object in each version that it is asked for, converted once. Throws TypeMismatch, with a message that begins with `lead`. */
+type InVersion = (apiVersion: string) => KubeObject | undefined
+
+function versionsOf(scope: Scope, object: KubeObject, lead: string): InVersion {
+  const known = new Map<string, KubeObject | undefined>([[object.apiVersion, object]])
+  return (apiVersion) => {
+    if (!known.has(apiVersion)) known.set(apiVersion, convertTyped(scope, object, apiVersion, lead))
+    return known.get(apiVersion)
   }
 }

@@ -22,17 +22,19 @@ interface Fault {
 export interface ValidateOptions {
   /** Items of sets and keyed lists may repeat, as they may in what is stored. */
   readonly allowDuplicates: boolean
+  /** What the message begins with. */
+  readonly lead?: string
 }
 
 /** Throws TypeMismatch unless the value is of the type. */
-export function validateTyped(value: Json, type: Atom, options: ValidateOptions): void {
+export function validateTyped(value: Json, type: Atom, { allowDuplicates, lead = '' }: ValidateOptions): void {
   // Nothing below can be printed or walked without recursion, so this comes first.
-  if (isDeeperThan(value, MAX_DEPTH)) throw new TypeMismatch('exceeded max depth')
+  if (isDeeperThan(value, MAX_DEPTH)) throw new TypeMismatch(`${lead}exceeded max depth`)
   const faults: Fault[] = []
-  new Validator(options.allowDuplicates, faults).check(value, type, [])
+  new Validator(allowDuplicates, faults).check(value, type, [])
   if (faults.length === 0) return
   const lines = faults.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
-  throw new TypeMismatch(lines.length === 1 ? (lines[0] as string) : ['errors:', ...lines.map((line) => `  ${line}`)].join('\n'))
+  throw new TypeMismatch(lead + (lines.length === 1 ? lines[0] : ['errors:', ...lines.map((line) => `  ${line}`)].join('\n')))
 }
 
 function isDeeperThan(root: Json, limit: number): boolean {
