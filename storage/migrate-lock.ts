@@ -1,6 +1,8 @@
 /** Who runs a migration: a key under a lease. It only keeps two from working at once; that an old owner writes nothing is the compare of its revision. */
+import { LeaseExpired } from './backend.ts'
 import type { Backend } from './backend.ts'
 import type { Clock } from '../src/base/clock.ts'
+import { commitOnce } from './commit-once.ts'
 import { lockKey } from './migrate-job.ts'
 import { Refused } from './refused.ts'
 
@@ -18,7 +20,10 @@ export async function takeLock(backend: Backend, resource: string, owner: string
   const key = lockKey(resource)
   const lease = await backend.lease(LEASE_SECONDS)
   const value = Buffer.from(JSON.stringify({ owner, lease: lease.id }))
-  const result = await backend.commit({ compare: [{ key, modRevision: 0 }], put: [{ key, value, lease: lease.id }] })
+  const result = await commitOnce(backend, { compare: [{ key, modRevision: 0 }], put: [{ key, value, lease: lease.id }] }, key).catch((error: unknown) => {
+    if (error instanceof LeaseExpired) throw new Refused('LostOwnership', `the store took too long to begin the migration of ${resource}: try again`, { cause: error })
+    throw error
+  })
   if (!result.succeeded) {
     await lease.revoke()
     const other = result.current.get(key)

@@ -11,7 +11,7 @@ import type { Checkpoint, Job } from './migrate-job.ts'
 import type { JobLock } from './migrate-lock.ts'
 import type { Shard } from './migrate-shard.ts'
 import { Refused } from './refused.ts'
-import { nextPageLimit } from './scan-page.ts'
+import { readPages } from './scan-page.ts'
 
 /** Shards at most: as many objects are under way at once. */
 const SHARDS = 32
@@ -69,24 +69,19 @@ async function planJob({ backend, resource, lock, clock }: PlanOptions, fence: L
     job,
     modRevision: result.revision,
     shards: checkpoints.map((checkpoint, number) => ({ number, checkpoint, modRevision: result.revision, dirty: false })),
-    fence: parseFence(fenceKey(resource), await backend.get(fenceKey(resource))),
+    // Not read again: the fence may have moved on since, and this job belongs to the one that named it.
+    fence: { ...fence, job: job.id, modRevision: result.revision },
   }
 }
 
 /** Key ranges with about as many objects each. Reads every object once, in small pages. */
 async function divide(backend: Backend, prefix: string): Promise<{ total: number; bounds: { start: string; end?: string }[] }> {
-  const end = prefixEnd(prefix)
-  const { count: total } = await backend.range({ start: prefix, end, countOnly: true })
+  const { count: total } = await backend.range({ start: prefix, end: prefixEnd(prefix), countOnly: true })
   const size = Math.max(SHARD_KEYS, Math.ceil(total / SHARDS))
   const starts = ['']
   let seen = 0
-  for (let [start, limit, more] = [prefix, nextPageLimit(undefined), total > size]; more; ) {
-    const page = await backend.range({ start, end, limit })
-    for (const { key } of page.kvs) if (seen++ > 0 && (seen - 1) % size === 0) starts.push(key.slice(prefix.length))
-    const last = page.kvs.at(-1)
-    more = page.more && last !== undefined
-    start = `${last?.key}\0`
-    limit = nextPageLimit(page.kvs)
+  for await (const page of total > size ? readPages(backend, prefix) : []) {
+    for (const { key } of page) if (seen++ > 0 && (seen - 1) % size === 0) starts.push(key.slice(prefix.length))
   }
   return { total, bounds: starts.map((start, i) => ({ start, ...(starts[i + 1] !== undefined && { end: starts[i + 1] as string }) })) }
 }
@@ -126,6 +121,6 @@ async function resumeJob({ backend, resource, lock, clock }: PlanOptions, fence:
 }
 
 /** The checkpoint of a new sweep over the same range. */
-function fresh({ cursor: _, ...checkpoint }: Checkpoint, lock: JobLock): Checkpoint {
-  return { ...checkpoint, owner: lock.compare.modRevision, done: false, counters: NO_COUNTERS }
+function fresh({ start, end }: Checkpoint, lock: JobLock): Checkpoint {
+  return { start, ...(end !== undefined && { end }), owner: lock.compare.modRevision, done: false, counters: NO_COUNTERS }
 }

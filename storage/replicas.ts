@@ -109,20 +109,19 @@ export interface RegisterOptions {
   readonly exclusive: boolean
 }
 
-/** Announces a replica on the condition that the fence is still the one it has checked itself against; undefined when it is not. */
+/** Announces a replica on the condition that the fence is still the one it has checked itself against; undefined when it is not, or the store took too long. */
 export async function register(options: RegisterOptions, fence: LoadedFence): Promise<Registration | undefined> {
   const { backend, resource } = options
   const state: RegistrationState = { announcement: options.announcement, lease: await backend.lease(LEASE_SECONDS) }
   if (options.exclusive) await forgetOthers(backend, resource)
-  const result = await backend.commit({
-    compare: [{ key: fenceKey(resource), modRevision: fence.modRevision }],
-    put: announce(options, state),
-  })
-  if (!result.succeeded) {
-    await state.lease.revoke()
-    return undefined
+  try {
+    const result = await backend.commit({ compare: [{ key: fenceKey(resource), modRevision: fence.modRevision }], put: announce(options, state) })
+    if (result.succeeded) return keepRegistered(options, state)
+  } catch (error) {
+    if (!(error instanceof LeaseExpired)) throw error
   }
-  return keepRegistered(options, state)
+  await state.lease.revoke()
+  return undefined
 }
 
 interface RegistrationState {
