@@ -129,6 +129,11 @@ function compileExpression(text: string, scope: Scope): { program: Program; tran
   return { program: plan(env, parsed) as unknown as Program, transition: refersTo(parsed.expr, 'oldSelf') }
 }
 
+/** Whether a rule looks at the object as it was. Throws Error for a rule that does not parse. */
+export function usesOldSelf(rule: string): boolean {
+  return refersTo(parse(rule).expr, 'oldSelf')
+}
+
 /** One evaluation: what it found, and how many steps it may still take. */
 interface Run {
   readonly errors: FieldError[]

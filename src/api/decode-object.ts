@@ -82,10 +82,10 @@ function readBody(bytes: Uint8Array, mediaType: BodyMediaType, expected: GroupVe
   try {
     if (mediaType === 'application/yaml') {
       const { value, duplicates } = decodeYaml(text)
-      return { text, value, findings: duplicates.length > 0 ? [yamlFinding(duplicates)] : [] }
+      return { text, value, findings: duplicateFindings(duplicates, mediaType) }
     }
     const { value, duplicates } = decodeJson(text)
-    return { text, value, findings: duplicates.map((path) => `duplicate field "${path}"`) }
+    return { text, value, findings: duplicateFindings(duplicates, mediaType) }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
     if (error.message.startsWith('json: cannot unmarshal number')) return { text, value: JSON.parse(text), findings: [], outOfRange: error }
@@ -148,8 +148,10 @@ export function strictDecodingError(object: KubeObject, expected: GroupVersionKi
 
 const YAML_LEAD = 'yaml: unmarshal errors:'
 
-function yamlFinding(duplicates: readonly string[]): string {
-  return [YAML_LEAD, ...duplicates.map((line) => `  ${line}`)].join('\n')
+/** What strict decoding says about the duplicate keys of a body: one finding for all of a YAML body, else one for each. */
+export function duplicateFindings(duplicates: readonly string[], mediaType: BodyMediaType): string[] {
+  if (mediaType === 'application/json') return duplicates.map((path) => `duplicate field "${path}"`)
+  return duplicates.length > 0 ? [[YAML_LEAD, ...duplicates.map((line) => `  ${line}`)].join('\n')] : []
 }
 
 /** The findings as warnings: the one of a YAML body becomes one per line. upstream: addStrictDecodingWarnings, parseYAMLWarnings */

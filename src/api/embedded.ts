@@ -25,6 +25,14 @@ export function coerceEmbedded(object: KubeObject, schema: Schema, options: Coer
   return { object: coerced, unknown: sortKeys(unknown) }
 }
 
+/**
+ * The same for a value that stands at `path` and follows `schema`, itself an embedded object where the schema says so. Throws
+ * DecodeError `path: message` for malformed metadata. upstream: objectmeta.Coerce
+ */
+export function coerceEmbeddedValue(value: Json, schema: Schema, path: string): Json {
+  return hasEmbedded(schema) ? new Walker({ lenient: false }, []).below(value, schema, { field: path, dotted: path }) : value
+}
+
 /** A path in both forms: map keys bracketed (errors) and dotted (unknown fields). */
 interface Place {
   readonly field: string
@@ -95,8 +103,13 @@ function child(path: string, key: string): string {
 
 /** Errors of embedded objects: their type, and their metadata as that of an object. upstream: objectmeta.Validate */
 export function embeddedErrors(object: KubeObject, schema: Schema): FieldError[] {
+  return embeddedValueErrors(object, schema, '')
+}
+
+/** The same for a value that stands at `path`. */
+export function embeddedValueErrors(value: Json, schema: Schema, path: string): FieldError[] {
   const errors: FieldError[] = []
-  if (hasEmbedded(schema)) collectErrors(object, schema, '', errors)
+  if (hasEmbedded(schema)) collectErrors(value, schema, path, errors)
   return errors
 }
 

@@ -1,0 +1,124 @@
+/**
+ * Whether the defaults of a schema are valid values of it: pruned, with good metadata, by its limits and by its rules.
+ * upstream: apiextensions-apiserver/pkg/apiserver/schema/defaulting/{validation,surroundingobject}.go
+ */
+import { compileRules } from './cel.ts'
+import { itemSchema, type SchemaProps } from './definition-props.ts'
+import { schemaNames } from './definition-structural.ts'
+import { coerceEmbeddedValue, embeddedValueErrors } from './embedded.ts'
+import { DecodeError } from './go-json-error.ts'
+import { deepEqual, isObject, type Json, type JsonObject, type KubeObject } from './object.ts'
+import { prune } from './prune.ts'
+import type { Schema } from './schema.ts'
+import { fieldError, NIL_PATH, type FieldError } from './status.ts'
+import { validateSchema } from './validate.ts'
+
+/** A rule or message that our CEL does not take. upstream may well take it: these are never upstream's texts. */
+export interface RefusedRule {
+  readonly field: string
+  readonly text: string
+}
+
+/** What is wrong with defaults. */
+export interface DefaultFaults {
+  readonly errors: FieldError[]
+  readonly refused: RefusedRule[]
+}
+
+/** Checks the defaults of a structural schema. upstream: defaulting.ValidateDefaults */
+export function defaultFaults(schema: SchemaProps, path: string): DefaultFaults {
+  const faults: DefaultFaults = { errors: [], refused: [] }
+  const root = { ...schema, 'x-kubernetes-embedded-resource': true }
+  visit({ faults, root, surround: ROOT, insideMeta: false }, root, path)
+  return faults
+}
+
+interface Walk {
+  readonly faults: DefaultFaults
+  /** The nearest schema of a whole object. */
+  readonly root: SchemaProps
+  /** Makes the whole object around a value that stands here. */
+  readonly surround: (value: Json) => JsonObject
+  readonly insideMeta: boolean
+}
+
+const ROOT: Walk['surround'] = (value) => ({ kind: 'Validation', apiVersion: 'validation/v1', ...(isObject(value) ? value : {}) })
+
+// additionalProperties are not followed: upstream forbids what would matter there.
+function visit(walk: Walk, schema: SchemaProps, path: string): void {
+  const embedded = schema['x-kubernetes-embedded-resource'] === true
+  const here = embedded ? { ...walk, root: schema, surround: ROOT, insideMeta: false } : walk
+  if (schema.default !== undefined) checkDefault(here, schema, schema.default, path)
+  const items = itemSchema(schema)
+  if (items !== undefined) visit({ ...here, surround: (value) => here.surround([value]) }, items, `${path}.items`)
+  for (const name of schemaNames(schema.properties)) {
+    const meta = here.insideMeta || (embedded && (name === 'metadata' || name === 'apiVersion' || name === 'kind'))
+    const surround: Walk['surround'] = (value) => here.surround({ [name]: value })
+    visit({ ...here, surround, insideMeta: meta }, schema.properties?.[name] as SchemaProps, `${path}.properties[${name}]`)
+  }
+}
+
+function checkDefault({ faults, root, surround, insideMeta }: Walk, schema: SchemaProps, value: Json, path: string): void {
+  const at = `${path}.default`
+  const own = schema as unknown as Schema
+  const invalid = (shown: Json, detail: string): void => void faults.errors.push(fieldError('FieldValueInvalid', at, shown, detail))
+  let coerced = value
+  let metaErrors: FieldError[] = []
+  if (insideMeta) {
+    const fault = metadataFault(surround(value), { ...root, 'x-kubernetes-embedded-resource': true } as unknown as Schema)
+    if (fault !== undefined) return invalid(value, `must result in valid metadata: ${fault}`)
+  } else {
+    const { value: pruned } = prune(value, own, { root: false })
+    if (!deepEqual(pruned, value)) invalid(value, 'must not have unknown fields')
+    try {
+      coerced = coerceEmbeddedValue(value, own, at)
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error
+      return void faults.errors.push(asFieldError(error.message, at))
+    }
+    metaErrors = embeddedValueErrors(coerced, own, at)
+  }
+  if (metaErrors.length > 0) return void faults.errors.push(...metaErrors)
+  const errors = validateSchema(coerced, own).map((error) => below(error, at))
+  if (errors.length > 0) return void faults.errors.push(...errors)
+  checkRules(faults, own, coerced, at)
+}
+
+// The message is `path: text`, where the path goes on from the place of the default.
+function asFieldError(message: string, at: string): FieldError {
+  const end = message.indexOf(': Invalid value', at.length)
+  return { type: 'FieldValueInvalid', field: message.slice(0, end), body: message.slice(end + ': '.length) }
+}
+
+function metadataFault(object: JsonObject, root: Schema): string | undefined {
+  try {
+    const lines = [...new Set(embeddedValueErrors(coerceEmbeddedValue(object, root, ''), root, '').map((error) => `${error.field}: ${error.body}`))]
+    return lines.length > 1 ? `[${lines.join(', ')}]` : lines[0]
+  } catch (error) {
+    if (error instanceof DecodeError) return error.message
+    throw error
+  }
+}
+
+function below(error: FieldError, path: string): FieldError {
+  return { ...error, field: error.field === NIL_PATH ? path : `${path}.${error.field}` }
+}
+
+// The default stands as the only field of an object, so that its schema counts as a field's and not as a whole object's.
+const FIELD = 'value'
+
+function checkRules(faults: DefaultFaults, schema: Schema, value: Json, at: string): void {
+  let rules: ReturnType<typeof compileRules>
+  try {
+    rules = compileRules({ type: 'object', properties: { [FIELD]: schema } })
+  } catch (error) {
+    faults.refused.push({ field: at, text: (error as Error).message })
+    return
+  }
+  if (rules.empty) return
+  const object = { apiVersion: '', kind: '', metadata: {}, [FIELD]: value } as KubeObject
+  // Rules that look at the old value see the default itself.
+  for (const old of [undefined, object]) {
+    for (const error of rules.evaluate(object, old).errors) faults.errors.push({ ...error, field: `${at}${error.field.slice(FIELD.length)}` })
+  }
+}

@@ -1,0 +1,115 @@
+/**
+ * x-kubernetes-validations of a node: the fields of each rule, and the rules as CEL.
+ * upstream: apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go ValidateCustomResourceDefinitionOpenAPISchema
+ */
+import { compileRules, usesOldSelf } from './cel.ts'
+import { valueType } from './cel-values.ts'
+import type { RefusedRule } from './definition-defaults.ts'
+import type { RuleProps, SchemaProps } from './definition-props.ts'
+import { structuralFault } from './definition-structural.ts'
+import { resolveFieldPath } from './field-path.ts'
+import type { Schema, ValidationRule } from './schema.ts'
+import { fieldError, type FieldError } from './status.ts'
+
+const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired']
+const NEWLINE = /[\n\r]/
+
+/** Errors of the fields of a node's rules. */
+export function ruleErrors(schema: SchemaProps, path: string): FieldError[] {
+  return (schema['x-kubernetes-validations'] ?? []).flatMap((rule, i) => {
+    const at = `${path}.x-kubernetes-validations[${i}]`
+    return [...textErrors(rule, at), ...reasonErrors(rule, at), ...fieldPathErrors(rule, schema, at)]
+  })
+}
+
+const required = (field: string, detail: string): FieldError => fieldError('FieldValueRequired', field, '', detail)
+const invalid = (field: string, value: unknown, detail: string): FieldError => fieldError('FieldValueInvalid', field, value, detail)
+
+// Go trims more than JavaScript in one place and less in another; neither stands in a rule.
+function textErrors({ rule = '', message = '', messageExpression = '' }: RuleProps, at: string): FieldError[] {
+  const errors: FieldError[] = []
+  if (rule.trim() === '') errors.push(required(`${at}.rule`, 'rule is not specified'))
+  else if (message !== '' && message.trim() === '') errors.push(invalid(`${at}.message`, message, 'must be non-empty if specified'))
+  else if (NEWLINE.test(message.trim())) errors.push(invalid(`${at}.message`, message, 'must not contain line breaks'))
+  else if (NEWLINE.test(rule.trim()) && message.trim() === '') errors.push(required(`${at}.message`, 'message must be specified if rule contains line breaks'))
+  if (messageExpression !== '' && messageExpression.trim() === '') {
+    errors.push(required(`${at}.messageExpression`, 'messageExpression must be non-empty if specified'))
+  }
+  return errors
+}
+
+function reasonErrors({ reason }: RuleProps, at: string): FieldError[] {
+  if (reason === undefined || REASONS.includes(reason)) return []
+  return [fieldError('FieldValueNotSupported', `${at}.reason`, reason, `supported values: ${REASONS.map((one) => `"${one}"`).join(', ')}`)]
+}
+
+function fieldPathErrors({ fieldPath = '' }: RuleProps, schema: SchemaProps, at: string): FieldError[] {
+  const errors: FieldError[] = []
+  if (fieldPath === '') return errors
+  if (fieldPath.trim() === '') errors.push(invalid(`${at}.fieldPath`, fieldPath, 'must be non-empty if specified'))
+  if (NEWLINE.test(fieldPath)) errors.push(invalid(`${at}.fieldPath`, fieldPath, 'must not contain line breaks'))
+  if (structuralFault(schema) === undefined && !fits(fieldPath, schema)) errors.push(invalid(`${at}.fieldPath`, fieldPath, 'must be a valid path'))
+  return errors
+}
+
+function fits(path: string, schema: SchemaProps): boolean {
+  try {
+    resolveFieldPath(path, schema, { arrays: true })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** `root`: the node is a whole object. `uncorrelated`: the node above, below which old and new values cannot be matched. */
+export interface CelScope {
+  readonly root: boolean
+  readonly uncorrelated?: string
+}
+
+/** Errors of a node's rules as CEL; a rule that is refused by us, and perhaps not by upstream, is named apart. */
+export function celErrors(schema: SchemaProps, path: string, scope: CelScope): { errors: FieldError[]; refused: RefusedRule[] } {
+  const errors: FieldError[] = []
+  const refused: RefusedRule[] = []
+  const rules = schema['x-kubernetes-validations'] ?? []
+  if (rules.length > 0 && valueType(schema as unknown as Schema, scope.root) === undefined) {
+    const text = 'internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations'
+    return { errors: [fieldError('InternalError', `${path}.x-kubernetes-validations`, '', text)], refused }
+  }
+  for (const [i, rule] of rules.entries()) {
+    const at = `${path}.x-kubernetes-validations[${i}]`
+    const fault = compileFault(schema, rule, scope.root)
+    if (fault === undefined) errors.push(...oldSelfErrors(rule, at, scope.uncorrelated))
+    else refused.push({ field: `${at}.rule`, text: fault })
+  }
+  return { errors, refused }
+}
+
+function oldSelfErrors(rule: RuleProps, at: string, uncorrelated: string | undefined): FieldError[] {
+  if (!usesOldSelf(rule.rule ?? '')) {
+    if (rule.optionalOldSelf === undefined) return []
+    return [invalid(`${at}.optionalOldSelf`, rule.optionalOldSelf, 'may not be set if oldSelf is not used in rule')]
+  }
+  if (uncorrelated === undefined) return []
+  return [invalid(`${at}.rule`, rule.rule, `oldSelf cannot be used on the uncorrelatable portion of the schema within ${uncorrelated}`)]
+}
+
+// Only this rule, and what is below its node for the types; a field's node stands as the only field of an object.
+function compileFault(schema: SchemaProps, rule: RuleProps, root: boolean): string | undefined {
+  const alone = { ...withoutRules(schema), 'x-kubernetes-validations': [rule as ValidationRule] } as unknown as Schema
+  try {
+    compileRules(root ? alone : { type: 'object', properties: { self: alone } })
+    return undefined
+  } catch (error) {
+    return (error as Error).message.replace(/^(?:root|self): /, '')
+  }
+}
+
+function withoutRules(schema: SchemaProps): SchemaProps {
+  const { 'x-kubernetes-validations': _, ...rest } = schema
+  const items = schema.items === undefined || Array.isArray(schema.items) ? {} : { items: withoutRules(schema.items as SchemaProps) }
+  const additional = typeof schema.additionalProperties === 'object' ? { additionalProperties: withoutRules(schema.additionalProperties) } : {}
+  const properties =
+    schema.properties === undefined ? {} : { properties: Object.fromEntries(Object.entries(schema.properties).map(([name, one]) => [name, withoutRules(one)])) }
+  return { ...rest, ...items, ...additional, ...properties }
+}

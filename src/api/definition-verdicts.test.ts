@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { checkDefinition } from './definition-check.ts'
+import type { Status } from './status.ts'
+
+/**
+ * Manifests of test/definitions, each with what kube-apiserver 1.36.3's own code answers to its create under fieldValidation Strict:
+ * `name.yaml` holds the documents, `name.json` the answers in their order.
+ */
+const FOLDER = new URL('../../test/definitions/', import.meta.url)
+
+interface Answer {
+  readonly status: Status
+  readonly warnings?: readonly string[]
+}
+
+const read = (file: string): string => readFileSync(new URL(file, FOLDER), 'utf8')
+
+// Go's maps have no order, and nor have errors and warnings that come from walking one.
+function normalized({ status, warnings = [] }: Answer): unknown {
+  if (status.code !== 422) return { status, warnings: [...warnings].sort() }
+  const { message = '', details, ...rest } = status
+  const causes = [...(details?.causes ?? [])].sort((a, b) => `${a.field} ${a.message}`.localeCompare(`${b.field} ${b.message}`))
+  const [lead] = message.split(' is invalid')
+  return { ...rest, lead, characters: message.length, details: { ...details, causes }, warnings: [...warnings].sort() }
+}
+
+for (const file of readdirSync(FOLDER).filter((name) => name.endsWith('.yaml') && name !== 'refused-rules.yaml')) {
+  const documents = read(file).split(/^---\n/m)
+  const answers = JSON.parse(read(file.replace('.yaml', '.json'))) as Answer[]
+  for (const [i, document] of documents.entries()) {
+    test(`${file} ${i}: ${/^# (.*)/.exec(document)?.[1]}`, () => {
+      const { status, warnings, refused } = checkDefinition(Buffer.from(document), 'application/yaml')
+      const expected = normalized(answers[i] ?? assert.fail('no answer'))
+      assert.deepEqual(normalized({ status: status.status === 'Success' ? { metadata: {}, status: 'Success' } as Status : status, warnings }), expected)
+      assert.deepEqual(refused, [])
+    })
+  }
+}
