@@ -138,7 +138,8 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     actors: [{ ...operator(to('v1'), migrateAll), name: 'migrator 0' }, writer('x', ['b']), migrator(1)],
     async end(sim) {
       const fence = parseFence(fenceKey(RESOURCE), await sim.store.get(fenceKey(RESOURCE)))
-      assert.deepEqual([fence.encodingVersion, storedVersionNames(fence), fence.job], ['v1', ['v1'], undefined])
+      // The operator may have given up on set-version; whatever the encoding is, everything is at it.
+      assert.deepEqual([storedVersionNames(fence), fence.job], [[fence.encodingVersion], undefined])
     },
   },
   'forth and back while it runs': {

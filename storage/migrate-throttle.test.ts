@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { openManualClock } from '../test/model/manual-clock.ts'
+import { DEFAULT_LIMITS, openThrottle } from './migrate-throttle.ts'
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+
+/** Commits that take `ms` each, as many as are allowed; how many ran at once at the end of the time. */
+function load(limits: Partial<typeof DEFAULT_LIMITS>) {
+  const clock = openManualClock()
+  const throttle = openThrottle(clock, { ...DEFAULT_LIMITS, inFlight: 8, inFlightBusy: 2, ...limits })
+  const state = { running: 0, ms: 1, revision: 100, others: 0, done: 0, over: false }
+  const commit = async (): Promise<{ revision: number }> => {
+    state.running++
+    await clock.sleep(state.ms)
+    state.running--
+    state.done++
+    state.revision += 1 + state.others
+    return { revision: state.revision }
+  }
+  for (let i = 0; i < 16; i++) void (async () => {
+    while (!state.over) await throttle.run(commit)
+  })()
+  const pass = async (seconds: number): Promise<void> => {
+    for (let i = 0; i < seconds * 10; i++) await clock.advance(100)
+    await settle()
+  }
+  return { throttle, state, pass }
+}
+
+test('fast commits: as many as allowed', async () => {
+  const { throttle, state, pass } = load({})
+  await pass(1)
+  assert.deepEqual([state.running, throttle.limitedBy], [8, undefined])
+  state.over = true
+})
+
+test('slow commits halve it, fast ones raise it by one', async () => {
+  const { throttle, state, pass } = load({})
+  state.ms = 200
+  await pass(3)
+  assert.deepEqual([state.running, throttle.limitedBy], [1, 'CommitLatency'])
+  state.ms = 5
+  await pass(1)
+  assert.ok(state.running > 1 && state.running < 8, `${state.running}`)
+  await pass(5)
+  assert.deepEqual([state.running, throttle.limitedBy], [8, undefined])
+  assert.ok((throttle.waited.get('CommitLatency') ?? 0) > 0)
+  state.over = true
+})
+
+test('commits of others make room for them, until they end', async () => {
+  const { throttle, state, pass } = load({})
+  state.others = 3
+  await pass(1)
+  assert.deepEqual([state.running, throttle.limitedBy], [2, 'OtherWriters'])
+  state.others = 0
+  await pass(1)
+  assert.deepEqual([state.running, throttle.limitedBy], [8, undefined])
+  state.over = true
+})
+
+test('a stop condition holds everything, and says why', async () => {
+  const { throttle, state, pass } = load({})
+  throttle.stop('NoSpace')
+  await pass(1)
+  const { done } = state
+  await pass(1)
+  assert.deepEqual([state.running, state.done, throttle.limitedBy], [0, done, 'NoSpace'])
+  throttle.stop(undefined)
+  await pass(1)
+  assert.ok(state.done > done)
+  state.over = true
+})
+
+test('a fixed rate, where it is asked for', async () => {
+  const { throttle, state, pass } = load({ rate: 50 })
+  await pass(4)
+  assert.ok(state.done > 180 && state.done < 220, `${state.done}`)
+  assert.equal(throttle.limitedBy, 'Rate')
+  state.over = true
+})
