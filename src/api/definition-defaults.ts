@@ -79,9 +79,20 @@ function checkDefault({ faults, root, surround, insideMeta }: Walk, schema: Sche
     metaErrors = embeddedValueErrors(coerced, own, at)
   }
   if (metaErrors.length > 0) return void faults.errors.push(...metaErrors)
-  const errors = validateSchema(coerced, own).map((error) => below(error, at))
+  const errors = validateSchema(coerced, withoutIntOrString(own)).map((error) => below(error, at))
   if (errors.length > 0) return void faults.errors.push(...errors)
   checkRules(faults, own, coerced, at)
+}
+
+// The validator of defaults knows nothing of the extension: upstream: Structural.ToKubeOpenAPI, which gives such nodes no types.
+function withoutIntOrString(schema: Schema): Schema {
+  const { 'x-kubernetes-int-or-string': _, items, properties, additionalProperties: additional, ...rest } = schema
+  return {
+    ...rest,
+    ...(items && { items: withoutIntOrString(items) }),
+    ...(properties && { properties: Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, withoutIntOrString(one)])) }),
+    ...(additional !== undefined && { additionalProperties: typeof additional === 'object' ? withoutIntOrString(additional) : additional }),
+  }
 }
 
 // The message is `path: text`, where the path goes on from the place of the default.

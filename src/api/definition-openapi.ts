@@ -60,7 +60,7 @@ const META_FIELDS = new Set(['metadata', 'kind', 'apiVersion'])
 function children(schema: SchemaProps, path: string, scope: Scope, root: boolean, below: Below): void {
   below(additionalSchema(schema), `${path}.additionalProperties`, scope.meta ? { ...scope, noDefaults: 'inside additionalProperties applying to object metadata' } : scope)
   const mapType = schema['x-kubernetes-map-type']
-  const properties = mapType === undefined || mapType === 'granular' ? scope : uncorrelated(scope, path)
+  const properties = mapType === undefined || mapType === 'granular' || mapType === 'atomic' ? scope : uncorrelated(scope, path)
   for (const name of schemaNames(schema.properties)) {
     const meta = (root || schema['x-kubernetes-embedded-resource'] === true) && META_FIELDS.has(name)
     const inner = meta ? { ...properties, meta: true, ...(root ? { noDefaults: `in top-level ${name}` } : {}) } : properties

@@ -139,7 +139,7 @@ class Decoder {
     if (!isNumber(value)) return this.mismatch(value, type, at)
     if (type.kind === 'float64') return toNumber(value)
     const integer = asInteger(value, this.options.sorted)
-    if (integer === undefined) return this.mismatch(value, type, at, `number ${numberText(value)}`)
+    if (integer === undefined) return this.mismatch(value, type, at, `number ${numberText(value, this.options.sorted)}`)
     if (type.kind === 'int32' && Math.abs(Number(integer) + 0.5) > 2 ** 31) return this.mismatch(value, type, at, `number ${integer}`)
     return Number(integer) === 0 && !type.pointer ? undefined : integer
   }
@@ -207,9 +207,11 @@ function asInteger(value: number | bigint | Float, fromYaml: boolean): number | 
   return fromYaml && Number.isSafeInteger(float) ? float : undefined
 }
 
-function numberText(value: number | bigint | Float): string {
-  if (!(value instanceof Float)) return String(value)
-  return Number.isInteger(value.value) && Math.abs(value.value) < 1e21 ? `${value.value}.0` : formatJsonNumber(value.value)
+// How the number was written is lost, so that this is its plainest form.
+function numberText(value: number | bigint | Float, fromYaml: boolean): string {
+  const float = toNumber(value)
+  if (!Number.isInteger(float) || Math.abs(float) >= 1e21) return formatJsonNumber(float)
+  return `${BigInt(float)}${fromYaml ? '' : '.0'}`
 }
 
 // Where Go's decoder of standard base64 stops, undefined when it does not.

@@ -193,7 +193,7 @@ test('metadata is validated with the texts of 1.36', () => {
     [{}, []],
     [{ name: '' }, ['name: Required value: name or generateName is required']],
     [{ name: 'A_b' }, [`name: Invalid value: "A_b": ${SUBDOMAIN}`]],
-    [{ name: long }, [`name: Invalid value: "${long}": must be no more than 253 bytes`]],
+    [{ name: long }, [`name: Invalid value: "${long}": must be no more than 253 characters`]],
     [{ generateName: 'ok-' }, []],
     [{ generateName: 'X-' }, []],
     [{ generateName: 'Xy-' }, [`generateName: Invalid value: "Xy-": ${SUBDOMAIN}`]],

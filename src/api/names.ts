@@ -24,9 +24,10 @@ const dns1035 = new RegExp(`^(?:${DNS1035_LABEL})$`)
 const qualified = new RegExp(`^(?:${QUALIFIED_NAME})$`)
 const labelValue = new RegExp(`^(?:${LABEL_VALUE})$`)
 
-function tooLong(value: string, max: number): string[] {
+// Both are counted in bytes: the two packages of upstream only say so in different words.
+function tooLong(value: string, max: number, unit: 'bytes' | 'characters'): string[] {
   // No string has fewer bytes than UTF-16 units.
-  return value.length > max || Buffer.byteLength(value) > max ? [`must be no more than ${max} bytes`] : []
+  return value.length > max || Buffer.byteLength(value) > max ? [`must be no more than ${max} ${unit}`] : []
 }
 
 // Label by label: one expression for the whole would keep a backtracking state for each label of a hostile name.
@@ -34,23 +35,23 @@ function isSubdomain(value: string): boolean {
   return value.split('.').every((part) => label.test(part))
 }
 
-/** upstream: content.IsDNS1123Subdomain */
-export function subdomainErrors(value: string): string[] {
-  const errors = tooLong(value, 253)
+/** upstream: validation.IsDNS1123Subdomain; as the prefix of a label key content.IsDNS1123Subdomain, which says bytes */
+export function subdomainErrors(value: string, unit: 'bytes' | 'characters' = 'characters'): string[] {
+  const errors = tooLong(value, 253, unit)
   if (!isSubdomain(value)) errors.push(SUBDOMAIN_TEXT)
   return errors
 }
 
-/** upstream: content.IsDNS1123Label */
+/** upstream: validation.IsDNS1123Label */
 export function labelErrors(value: string): string[] {
-  const errors = tooLong(value, 63)
+  const errors = tooLong(value, 63, 'characters')
   if (!label.test(value)) errors.push(isSubdomain(value) ? 'must not contain dots' : LABEL_TEXT)
   return errors
 }
 
 /** upstream: validation.IsDNS1035Label */
 export function dns1035Errors(value: string): string[] {
-  const errors = tooLong(value, 63)
+  const errors = tooLong(value, 63, 'characters')
   if (!dns1035.test(value)) errors.push(DNS1035_TEXT)
   return errors
 }
@@ -61,17 +62,17 @@ export function qualifiedNameErrors(value: string): string[] {
   if (slash >= 0 && value.indexOf('/', slash + 1) >= 0) return [QUALIFIED_TEXT]
   const errors: string[] = []
   if (slash === 0) errors.push('prefix part must be non-empty')
-  else if (slash > 0) errors.push(...subdomainErrors(value.slice(0, slash)).map((text) => `prefix part ${text}`))
+  else if (slash > 0) errors.push(...subdomainErrors(value.slice(0, slash), 'bytes').map((text) => `prefix part ${text}`))
   const name = value.slice(slash + 1)
   if (name === '') errors.push('name part must be non-empty')
-  else errors.push(...tooLong(name, 63).map((text) => `name part ${text}`))
+  else errors.push(...tooLong(name, 63, 'bytes').map((text) => `name part ${text}`))
   if (!qualified.test(name)) errors.push(`name part ${QUALIFIED_BODY}`)
   return errors
 }
 
 /** upstream: content.IsLabelValue */
 export function labelValueErrors(value: string): string[] {
-  const errors = tooLong(value, 63)
+  const errors = tooLong(value, 63, 'bytes')
   if (!labelValue.test(value)) errors.push(LABEL_VALUE_TEXT)
   return errors
 }
