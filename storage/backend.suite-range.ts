@@ -24,6 +24,9 @@ export function rangeTests(store: () => SuiteStore): void {
     assert.equal(await names({ end: `${prefix}c` }), 'ab of 2')
     assert.equal(await names({ start: `${prefix}f` }), ' of 0')
     assert.equal(await names({ countOnly: true }), ' of 4')
+    assert.match(await names({ limit: 2, uncounted: true }), /^ab of [234], more$/)
+    assert.equal(await names({ limit: 4, uncounted: true }), 'abce of 4')
+    assert.equal(await names({ uncounted: true }), 'abce of 4')
     assert.equal(await names({ countOnly: true, limit: 2 }), ' of 4')
   })
 

@@ -27,6 +27,8 @@ export interface RangeRequest {
   readonly revision?: number
   /** Only count; `kvs` is then empty. */
   readonly countOnly?: boolean
+  /** The number of keys is not wanted: `count` may then be as small as that of `kvs`. Counting costs as much as there are keys. */
+  readonly uncounted?: boolean
 }
 
 export interface RangeResult {

@@ -72,11 +72,11 @@ async function follow({ backend, prefix }: FeedOptions, target: FeedTarget, sign
 async function readAll({ backend, prefix }: FeedOptions, target: FeedTarget, signal: AbortSignal): Promise<void> {
   const end = prefixEnd(prefix)
   const entries: HeldEntry[] = []
-  let page = await backend.range({ start: prefix, end, limit: PAGE_SIZE })
+  let page = await backend.range({ start: prefix, end, limit: PAGE_SIZE, uncounted: true })
   const { revision } = page
   for (;;) {
     const last = page.kvs.at(-1)
-    const next = page.more && last !== undefined ? backend.range({ start: `${last.key}\u0000`, end, limit: PAGE_SIZE, revision }) : undefined
+    const next = page.more && last !== undefined ? backend.range({ start: `${last.key}\u0000`, end, limit: PAGE_SIZE, revision, uncounted: true }) : undefined
     for (const kv of page.kvs) entries.push(target.hold(kv))
     if (next === undefined) break
     page = await next

@@ -58,7 +58,7 @@ export async function runShard(run: Run, shard: Shard): Promise<void> {
   let limit = nextPageLimit(undefined)
   while (!shard.checkpoint.done && !run.halt) {
     const { cursor, start } = shard.checkpoint
-    const page = await backend.range({ start: prefix + (cursor === undefined ? start : `${cursor}\0`), end, limit })
+    const page = await backend.range({ start: prefix + (cursor === undefined ? start : `${cursor}\0`), end, limit, uncounted: true })
     for (const kv of page.kvs) {
       if (run.halt) return
       await migrateObject(run, shard, kv.key.slice(prefix.length), kv)

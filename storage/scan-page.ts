@@ -17,7 +17,7 @@ export function nextPageLimit(page: readonly KeyValue[] | undefined): number {
 export async function* readPages(backend: Backend, prefix: string, revision?: number): AsyncGenerator<readonly KeyValue[]> {
   const at = revision === undefined ? {} : { revision }
   for (let [start, limit, more] = [prefix, nextPageLimit(undefined), true]; more; ) {
-    const page = await backend.range({ start, end: prefixEnd(prefix), limit, ...at })
+    const page = await backend.range({ start, end: prefixEnd(prefix), limit, uncounted: true, ...at })
     yield page.kvs
     more = page.more
     start = `${page.kvs.at(-1)?.key}\0`

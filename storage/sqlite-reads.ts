@@ -55,6 +55,10 @@ export function prepareReads(database: DatabaseSync): Reads {
       start = after(kvs.at(-1)!.key)
       yield kvs
     }
+    if (request.uncounted && !request.countOnly) {
+      const { count } = counted.get(start, request.end, revision, revision, 1) as { count: number }
+      return { more: count > 0, count: found + count, revision }
+    }
     let rest = 0
     for (;;) {
       const { count, last } = counted.get(start, request.end, revision, revision, COUNT_ROWS) as { count: number; last: string | null }

@@ -33,6 +33,8 @@ interface Row {
 /** Prepares the statements; see Writes. */
 export function prepareWrites(database: DatabaseSync): Writes {
   const newest = database.prepare('SELECT revision, created, deleted, value FROM log WHERE key = ? ORDER BY revision DESC LIMIT 1')
+  // From the index alone: the values of the keys that are compared are mostly not wanted.
+  const newestRevision = database.prepare('SELECT revision, deleted FROM log INDEXED BY log_key WHERE key = ? ORDER BY revision DESC LIMIT 1')
   const insert = database.prepare('INSERT INTO log (revision, key, created, previous, deleted, lease, value) VALUES (?, ?, ?, ?, ?, ?, ?)')
   const leaseKeys = database.prepare(`SELECT key FROM log AS l WHERE lease = ? AND ${NEWEST} ORDER BY key`)
   const leases = database.prepare(`SELECT DISTINCT lease FROM log AS l WHERE lease IS NOT NULL AND ${NEWEST}`)
@@ -44,8 +46,12 @@ export function prepareWrites(database: DatabaseSync): Writes {
     if (!row || row.deleted) return undefined
     return { key, value: row.value!, modRevision: row.revision, createRevision: row.created }
   }
+  const modRevision = (key: string): number => {
+    const row = newestRevision.get(key) as { revision: number; deleted: number } | undefined
+    return !row || row.deleted ? 0 : row.revision
+  }
   const holds = (compare: Compare): boolean =>
-    'key' in compare ? (get(compare.key)?.modRevision ?? 0) === compare.modRevision : !someAtOrAbove(compare.start, compare.end, compare.modRevisionBelow)
+    'key' in compare ? modRevision(compare.key) === compare.modRevision : !someAtOrAbove(compare.start, compare.end, compare.modRevisionBelow)
 
   const apply = (request: CommitRequest): readonly WatchEvent[] => {
     const next = revision + 1

@@ -72,10 +72,10 @@ function createBackend(link: Link, feed: EventFeed, leases: LeaseTable, stopComp
   let compacted = link.compactedRevision
   const backend: Backend = {
     get: (key) => link.call('get', key),
-    async range({ start, end, limit, revision, countOnly }) {
+    async range({ start, end, limit, revision, countOnly, uncounted }) {
       const kvs: KeyValue[] = []
       // Part by part: whatever else the caller's object has might not cross the threads.
-      const summary = await link.call('range', { start, end, limit, revision, countOnly }, { onPage: (page) => kvs.push(...page) })
+      const summary = await link.call('range', { start, end, limit, revision, countOnly, uncounted }, { onPage: (page) => kvs.push(...page) })
       return { kvs, ...summary }
     },
     commit: (request) => commit(request, link, feed, leases),

@@ -77,7 +77,7 @@ async function scan(options: VerifyOptions, prefix: string, tally: Tally): Promi
   let [start, revision, limit, pinned] = [prefix, startRevision, nextPageLimit(undefined), true]
   for (;;) {
     signal?.throwIfAborted()
-    const page = await backend.range({ start, end, limit, revision }).catch((error: unknown) => {
+    const page = await backend.range({ start, end, limit, revision, uncounted: true }).catch((error: unknown) => {
       if (error instanceof Compacted) return undefined
       throw error
     })

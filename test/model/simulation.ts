@@ -110,7 +110,7 @@ export class Simulation {
     }
     const calls = [...this.#calls].sort((a, b) => order(a) - order(b))
     const choices: Choice[] = calls.map((call) => ({ kind: 'call', call }))
-    if (calls.length > 0 && calls.every(({ what }) => what === 'wait')) choices.unshift(...this.#expiries())
+    if (calls.length > 0 && calls.every(({ what, actor }) => what === 'wait' || this.#paused.has(actor.name))) choices.unshift(...this.#expiries())
     if (this.#faults === 0 || calls.length === 0) return choices
     for (const call of calls) {
       if (!call.actor.mortal) continue
