@@ -15,7 +15,7 @@ import { validateObjectMeta } from './metadata-validate.ts'
 import { subdomainName } from './names.ts'
 import type { JsonObject } from './object.ts'
 import type { ResourceDefinition } from './resource.ts'
-import { fieldError, invalid, StatusError, type FieldError, type Status } from './status.ts'
+import { badRequest, fieldError, invalid, StatusError, type FieldError, type Status } from './status.ts'
 
 /** The answer to one manifest. */
 export interface DefinitionCheck {
@@ -39,8 +39,10 @@ export function checkDefinition(bytes: Uint8Array, mediaType: BodyMediaType): De
   try {
     return checkDecoded(decodeDefinition(bytes, mediaType))
   } catch (error) {
-    if (!(error instanceof StatusError)) throw error
-    return { name: '', status: error.status, warnings: [], refused: [], definition: undefined, strategy: '' }
+    // The walks over a schema recurse: what is too deep for them is too deep for anyone.
+    const status = error instanceof RangeError ? badRequest('the definition nests too deeply').status : error instanceof StatusError ? error.status : undefined
+    if (status === undefined) throw error
+    return { name: '', status, warnings: [], refused: [], definition: undefined, strategy: '' }
   }
 }
 

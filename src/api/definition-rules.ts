@@ -76,9 +76,10 @@ export function celErrors(schema: SchemaProps, path: string, scope: CelScope): {
     const text = 'internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations'
     return { errors: [fieldError('InternalError', `${path}.x-kubernetes-validations`, '', text)], refused }
   }
+  const bare = rules.length > 0 ? withoutRules(schema) : schema
   for (const [i, rule] of rules.entries()) {
     const at = `${path}.x-kubernetes-validations[${i}]`
-    const fault = compileFault(schema, rule, scope.root)
+    const fault = compileFault(bare, rule, scope.root)
     if (fault === undefined) errors.push(...oldSelfErrors(rule, at, scope.uncorrelated))
     else refused.push({ field: `${at}.rule`, text: fault })
   }
@@ -95,8 +96,8 @@ function oldSelfErrors(rule: RuleProps, at: string, uncorrelated: string | undef
 }
 
 // Only this rule, and what is below its node for the types; a field's node stands as the only field of an object.
-function compileFault(schema: SchemaProps, rule: RuleProps, root: boolean): string | undefined {
-  const alone = { ...withoutRules(schema), 'x-kubernetes-validations': [rule as ValidationRule] } as unknown as Schema
+function compileFault(bare: SchemaProps, rule: RuleProps, root: boolean): string | undefined {
+  const alone = { ...bare, 'x-kubernetes-validations': [rule as ValidationRule] } as unknown as Schema
   try {
     compileRules(root ? alone : { type: 'object', properties: { self: alone } })
     return undefined

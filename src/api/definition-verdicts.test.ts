@@ -38,3 +38,19 @@ for (const file of readdirSync(FOLDER).filter((name) => name.endsWith('.yaml') &
     })
   }
 }
+
+test('rules that do not compile are refused here at the place where upstream refuses them', () => {
+  const answers = JSON.parse(read('refused-rules.json')) as Answer[]
+  for (const [i, document] of read('refused-rules.yaml').split(/^---\n/m).entries()) {
+    const { status, refused } = checkDefinition(Buffer.from(document), 'application/yaml')
+    assert.equal(status.status, 'Success')
+    const [place] = answers[i]?.status.details?.causes ?? []
+    assert.deepEqual(refused.map(({ field }) => field), [place?.field?.replace('.messageExpression', '.rule')])
+  }
+})
+
+test('what nests without end is refused', () => {
+  const nested = (depth: number): string => `${'{"type":"object","properties":{"a":'.repeat(depth)}{}${'}}'.repeat(depth)}`
+  const spec = (depth: number): string => `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{},"spec":{"versions":[{"schema":{"openAPIV3Schema":${nested(depth)}}}]}}`
+  for (const depth of [100, 1000, 4000, 100_000]) assert.equal(checkDefinition(Buffer.from(spec(depth)), 'application/json').status.status, 'Failure')
+})
