@@ -4,7 +4,7 @@
  */
 import type { BodyMediaType } from './decode-object.ts'
 import { approvalErrors } from './definition-approval.ts'
-import { decodeDefinition, DEFINITION_KIND } from './definition-decode.ts'
+import { decodeDefinition, DEFINITION_KIND, type DecodedDefinition, type FieldValidation } from './definition-decode.ts'
 import type { RefusedRule } from './definition-defaults.ts'
 import { formatWarnings } from './definition-formats.ts'
 import { internalSpec } from './definition-internal.ts'
@@ -35,9 +35,9 @@ export interface DefinitionCheck {
 const SUCCESS: Status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' }
 
 /** Checks one document. Never throws for what stands in it. */
-export function checkDefinition(bytes: Uint8Array, mediaType: BodyMediaType): DefinitionCheck {
+export function checkDefinition(bytes: Uint8Array, mediaType: BodyMediaType, fieldValidation: FieldValidation): DefinitionCheck {
   try {
-    return checkDecoded(decodeDefinition(bytes, mediaType))
+    return checkDecoded(decodeDefinition(bytes, mediaType, fieldValidation))
   } catch (error) {
     // The walks over a schema recurse: what is too deep for them is too deep for anyone.
     const status = error instanceof RangeError ? badRequest('the definition nests too deeply').status : error instanceof StatusError ? error.status : undefined
@@ -46,13 +46,13 @@ export function checkDefinition(bytes: Uint8Array, mediaType: BodyMediaType): De
   }
 }
 
-function checkDecoded(manifest: DefinitionProps): DefinitionCheck {
+function checkDecoded({ definition: manifest, warnings }: DecodedDefinition): DefinitionCheck {
   const { errors, refused } = definitionFaults(manifest)
   const name = manifest.metadata.name ?? ''
   const strategy = manifest.spec.conversion.strategy ?? ''
-  if (errors.length > 0) return { name, status: invalid(DEFINITION_KIND, name, errors).status, warnings: [], refused, definition: undefined, strategy }
+  if (errors.length > 0) return { name, status: invalid(DEFINITION_KIND, name, errors).status, warnings, refused, definition: undefined, strategy }
   const definition = readDefinition(manifest as unknown as JsonObject)
-  return { name, status: SUCCESS, warnings: formatWarnings(internalSpec(manifest)), refused, definition, strategy }
+  return { name, status: SUCCESS, warnings: [...warnings, ...formatWarnings(internalSpec(manifest))], refused, definition, strategy }
 }
 
 /** upstream: ValidateCustomResourceDefinition */

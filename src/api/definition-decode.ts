@@ -2,9 +2,9 @@
  * Bytes → a CustomResourceDefinition as kube-apiserver holds it after decoding and defaulting, with the 400 texts of its create.
  * upstream: apiextensions-apiserver/pkg/apis/apiextensions/v1/defaults.go, apiserver/pkg/endpoints/handlers/create.go
  */
-import { decodeObject, decodingError, duplicateFindings, strictDecodingError, type BodyMediaType } from './decode-object.ts'
+import { decodeObject, decodingError, duplicateFindings, findingsAsWarnings, strictDecodingError, type BodyMediaType } from './decode-object.ts'
 import { decodeText } from './decode-text.ts'
-import type { DefinitionProps, VersionProps } from './definition-props.ts'
+import type { DefinitionProps } from './definition-props.ts'
 import { DEFINITION } from './definition-types.ts'
 import { DecodeError } from './go-json-error.ts'
 import { decodeGoStruct } from './go-struct.ts'
@@ -20,11 +20,17 @@ const API_VERSION = 'apiextensions.k8s.io/v1'
 /** A version that upstream can still decode, and then refuses. */
 const RETIRED = 'apiextensions.k8s.io/v1beta1'
 
-/**
- * Decodes a manifest under fieldValidation Strict, which kubectl asks for, and fills what it leaves out. The fields of the result
- * are in the order of the Go structs' decoding, zero values are left out. Throws StatusError 400.
- */
-export function decodeDefinition(bytes: Uint8Array, mediaType: BodyMediaType): DefinitionProps {
+/** Whether unknown fields and duplicate keys are refused (as kubectl asks for) or only warned of (as a server does unless it is asked). */
+export type FieldValidation = 'Strict' | 'Warn'
+
+/** A decoded manifest, with the warnings of its decoding. */
+export interface DecodedDefinition {
+  readonly definition: DefinitionProps
+  readonly warnings: readonly string[]
+}
+
+/** Decodes a manifest and fills what it leaves out; zero values are left out. Throws StatusError 400. */
+export function decodeDefinition(bytes: Uint8Array, mediaType: BodyMediaType, fieldValidation: FieldValidation): DecodedDefinition {
   const { value, duplicates } = parse(bytes, mediaType)
   const object = withKind(value)
   if (object.kind !== DEFINITION_KIND.kind || (object.apiVersion !== API_VERSION && object.apiVersion !== RETIRED)) throw unregistered(object)
@@ -32,8 +38,8 @@ export function decodeDefinition(bytes: Uint8Array, mediaType: BodyMediaType): D
   try {
     const decoded = decodeGoStruct(object, DEFINITION, { sorted: mediaType === 'application/yaml' })
     const findings = [...duplicateFindings(duplicates, mediaType), ...decoded.unknown.map((path) => `unknown field "${path}"`)]
-    if (findings.length > 0) throw strictDecodingError(object, DEFINITION_KIND, findings)
-    return withDefaults(decoded.value)
+    if (findings.length > 0 && fieldValidation === 'Strict') throw strictDecodingError(object, DEFINITION_KIND, findings)
+    return { definition: withDefaults(decoded.value), warnings: findingsAsWarnings(findings) }
   } catch (error) {
     throw error instanceof DecodeError ? decodingError(object, DEFINITION_KIND, error.message) : error
   }
@@ -81,9 +87,4 @@ function withPort(conversion: JsonObject): JsonObject {
   if (!isObject(webhook) || !isObject(webhook.clientConfig) || !isObject(webhook.clientConfig.service)) return conversion
   const service = { port: 443, ...webhook.clientConfig.service }
   return { ...conversion, webhook: { ...webhook, clientConfig: { ...webhook.clientConfig, service } } }
-}
-
-/** The versions of a manifest. */
-export function versionsOf(definition: DefinitionProps): readonly VersionProps[] {
-  return definition.spec.versions ?? []
 }

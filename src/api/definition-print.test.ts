@@ -44,7 +44,7 @@ test('what is printed reads back, also through YAML, and is a good definition', 
   assert.deepEqual(readDefinition(printed), WIDGETS)
   const text = encodeYaml(printed)
   assert.deepEqual(readDefinition(decodeYaml(text).value as JsonObject), WIDGETS)
-  const { status, definition } = checkDefinition(Buffer.from(text), 'application/yaml')
+  const { status, definition } = checkDefinition(Buffer.from(text), 'application/yaml', 'Strict')
   assert.equal(status.status, 'Success', status.message)
   assert.deepEqual(definition, WIDGETS)
 })

@@ -34,7 +34,7 @@ export async function runConvert({ files, to, definitions, lenses, out, err }: C
 
 async function loadServed(definitions: readonly string[], lenses: readonly string[], faults: string[]): Promise<ServedResource[]> {
   try {
-    const loaded = await loadDefinitions(definitions, lenses)
+    const loaded = await loadDefinitions(definitions, { lenses })
     const names = new Set(loaded.map(({ definition }) => qualifiedName(definition)))
     return [...loaded, ...builtIn.filter(({ definition }) => !names.has(qualifiedName(definition)))]
   } catch (error) {

@@ -66,7 +66,7 @@ lenses:
 
 async function faults(definitions: string[], lenses: string[] = []): Promise<string[]> {
   try {
-    await loadDefinitions(definitions, lenses)
+    await loadDefinitions(definitions, { lenses })
   } catch (error) {
     if (error instanceof DefinitionsError) return error.faults.map((fault) => fault.replaceAll(`${folder}/`, ''))
     throw error
@@ -78,20 +78,30 @@ test('check prints a line for each document and fails when one is bad', async ()
   const good = await file('good.yaml', crd())
   const mixed = await file('mixed.yaml', `# first\n${crd()}---\n${crd({ spec: '  colour: red\n' })}---\n${crd({ plural: 'W' })}`)
   const { text, ...io } = streams()
-  assert.equal(await runDefinitionsCheck({ files: [good], output: 'text', ...io }), 0)
+  assert.equal(await runDefinitionsCheck({ files: [good], output: 'text', fieldValidation: 'Strict', ...io }), 0)
   assert.equal(text.out, `${good}: widgets.example.com is good\n`)
   text.out = ''
-  assert.equal(await runDefinitionsCheck({ files: [mixed], output: 'text', ...io }), 1)
+  assert.equal(await runDefinitionsCheck({ files: [mixed], output: 'text', fieldValidation: 'Strict', ...io }), 1)
   const lines = text.out.trimEnd().split('\n')
   assert.equal(lines[0], `${mixed}:1: widgets.example.com is good`)
   assert.match(lines[1] ?? '', /:13: CustomResourceDefinition in version "v1" cannot be handled as a CustomResourceDefinition: strict decoding error: unknown field "spec.colour"$/)
   assert.match(lines[2] ?? '', /:25: W\.example\.com: metadata\.name: Invalid value: "W\.example\.com": a lowercase RFC 1123 subdomain/)
 })
 
+test('unknown fields are warnings where nobody asks for more, as when definitions are loaded', async () => {
+  const path = await file('typo.yaml', crd({ spec: '  colour: red\n' }))
+  const { text, ...io } = streams()
+  assert.equal(await runDefinitionsCheck({ files: [path], output: 'text', fieldValidation: 'Warn', ...io }), 0)
+  assert.equal(text.out, `${path}: widgets.example.com is good\n${path}: warning: unknown field "spec.colour"\n`)
+  const warnings: string[] = []
+  await loadDefinitions([path], { warn: (line) => warnings.push(line) })
+  assert.deepEqual(warnings, [`${path}: widgets.example.com: unknown field "spec.colour"`])
+})
+
 test('check as JSON prints the Status of each document', async () => {
   const path = await file('json.yaml', `${crd()}---\n${crd({ plural: 'x' }).replace('Namespaced', 'World')}`)
   const { text, ...io } = streams()
-  assert.equal(await runDefinitionsCheck({ files: [path], output: 'json', ...io }), 1)
+  assert.equal(await runDefinitionsCheck({ files: [path], output: 'json', fieldValidation: 'Strict', ...io }), 1)
   const body = 'Unsupported value: "World": supported values: "Cluster", "Namespaced"'
   assert.deepEqual(JSON.parse(text.out), [
     { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' },
@@ -117,7 +127,7 @@ test('a rule that only we refuse fails the check, and says who refuses it', asyn
   const rule = '{a: {type: string, x-kubernetes-validations: [{rule: "self == oldSelf.orValue(self)", optionalOldSelf: true}]}}'
   const path = await file('rule.yaml', crd({ old: rule }))
   const { text, ...io } = streams()
-  assert.equal(await runDefinitionsCheck({ files: [path], output: 'json', ...io }), 1)
+  assert.equal(await runDefinitionsCheck({ files: [path], output: 'json', fieldValidation: 'Strict', ...io }), 1)
   const [status] = JSON.parse(text.out) as [{ details: { causes: { field: string; message: string }[] } }]
   assert.equal(status.details.causes[0]?.field, 'spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[a].x-kubernetes-validations[0].rule')
   assert.match(status.details.causes[0]?.message ?? '', /^not served by mlops-apiserver: rule "self == oldSelf.*does not compile: optionalOldSelf needs/)
@@ -130,7 +140,7 @@ test('files that cannot be read or are empty are named', async () => {
   const none = join(folder, 'none.yaml')
   await mkdir(join(folder, 'bare'))
   const { text, ...io } = streams()
-  assert.equal(await runDefinitionsCheck({ files: [empty, none, join(folder, 'bare')], output: 'text', ...io }), 1)
+  assert.equal(await runDefinitionsCheck({ files: [empty, none, join(folder, 'bare')], output: 'text', fieldValidation: 'Strict', ...io }), 1)
   assert.deepEqual(text.err.trimEnd().replaceAll(`${folder}/`, '').split('\n'), [
     'empty.yaml: holds no document',
     'none.yaml: there is no such file or folder',
@@ -142,7 +152,7 @@ test('ours are printed as good manifests that read back and are small', async ()
   const { text, out } = streams()
   assert.equal(await runDefinitionsPrint({ out }), 0)
   assert.ok(Buffer.byteLength(text.out) < 200 * 1024)
-  const { status, warnings, refused } = checkDefinition(Buffer.from(text.out), 'application/yaml')
+  const { status, warnings, refused } = checkDefinition(Buffer.from(text.out), 'application/yaml', 'Strict')
   assert.deepEqual({ status: status.status, warnings, refused }, { status: 'Success', warnings: [], refused: [] }, status.message)
   assert.deepEqual(readDefinition(decodeYaml(text.out).value as JsonObject), notebookValidationJobs)
 })
@@ -192,7 +202,7 @@ test('strategy Webhook needs lenses, which must fit', async () => {
   assert.deepEqual(await faults([path]), [text])
   const [fault = ''] = await faults([path], [unfit])
   assert.match(fault, /^unfit\.yaml: the lens between v1 and v2 does not fit the schemas:/)
-  const [resource] = await loadDefinitions([path], [lenses])
+  const [resource] = await loadDefinitions([path], { lenses: [lenses] })
   const shown = resource?.conversion.show({ apiVersion: 'example.com/v2', kind: 'WIDGETS', metadata: {}, spec: { b: 'x' } }, 'v1')
   assert.deepEqual(shown, { apiVersion: 'example.com/v1', kind: 'WIDGETS', metadata: {}, spec: { a: 'x' } })
 })

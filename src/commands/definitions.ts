@@ -1,6 +1,6 @@
 /** `definitions check`, `definitions print`. */
 import { checkDefinition, type DefinitionCheck } from '../api/definition-check.ts'
-import { DEFINITION_KIND } from '../api/definition-decode.ts'
+import { DEFINITION_KIND, type FieldValidation } from '../api/definition-decode.ts'
 import { printDefinition } from '../api/definition-print.ts'
 import { encodeYaml } from '../api/codec.ts'
 import { invalid, type Status } from '../api/status.ts'
@@ -18,16 +18,18 @@ export interface Streams {
 export interface CheckOptions extends Streams {
   readonly files: readonly string[]
   readonly output: 'text' | 'json'
+  /** Strict is what kubectl asks a server for, Warn what a server does unless it is asked. */
+  readonly fieldValidation: FieldValidation
 }
 
 /**
  * Checks manifests as a kube-apiserver does when they are created. As JSON: a list of the Status of each document, in order. Resolves to
  * the exit code: 1 when one of them is refused or cannot be read.
  */
-export async function runDefinitionsCheck({ files, output, out, err }: CheckOptions): Promise<number> {
+export async function runDefinitionsCheck({ files, output, fieldValidation, out, err }: CheckOptions): Promise<number> {
   const { documents, faults } = await readManifests(files)
   for (const fault of faults) err.write(`${fault}\n`)
-  const checks = documents.map(({ place, text, mediaType }) => ({ place, check: checkDefinition(Buffer.from(text), mediaType) }))
+  const checks = documents.map(({ place, text, mediaType }) => ({ place, check: checkDefinition(Buffer.from(text), mediaType, fieldValidation) }))
   if (output === 'json') out.write(`${JSON.stringify(checks.map(({ check }) => statusOf(check)), null, 2)}\n`)
   else for (const { place, check } of checks) out.write(describe(place, check))
   return faults.length > 0 || checks.some(({ check }) => statusOf(check).status !== 'Success') ? 1 : 0

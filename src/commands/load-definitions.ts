@@ -23,13 +23,20 @@ interface Loaded {
   readonly check: DefinitionCheck
 }
 
+/** `lenses`: files and folders of lenses (lens-read.ts). `warn` is told of what a kube-apiserver would warn of, unknown fields above all. */
+export interface LoadOptions {
+  readonly lenses?: readonly string[]
+  readonly warn?: (text: string) => void
+}
+
 /**
  * Reads files and folders of manifests (.yaml, .yml, .json; several documents). The conversion is that of the lenses, where there are
  * some for the resource, else None. Rejects with DefinitionsError.
  */
-export async function loadDefinitions(paths: readonly string[], lensPaths: readonly string[] = []): Promise<ServedResource[]> {
+export async function loadDefinitions(paths: readonly string[], { lenses: lensPaths = [], warn }: LoadOptions = {}): Promise<ServedResource[]> {
   const { documents, faults } = await readManifests(paths)
-  const loaded = documents.map((document): Loaded => ({ place: document.place, check: checkDefinition(Buffer.from(document.text), document.mediaType) }))
+  const loaded = documents.map((document): Loaded => ({ place: document.place, check: checkDefinition(Buffer.from(document.text), document.mediaType, 'Warn') }))
+  for (const { place, check } of loaded) for (const text of check.warnings) warn?.(`${place}: ${check.name}: ${text}`)
   for (const { place, check } of loaded) faults.push(...faultsOf(check).map((fault) => `${place}: ${fault}`))
   faults.push(...clashes(loaded))
   const lenses = await loadLenses(lensPaths, faults)
