@@ -60,7 +60,7 @@ export function toBackendError(error: unknown): unknown {
     case 'noLease':
       return new LeaseExpired(error.details, options)
     case 'refused':
-      return error.code === 7 || error.code === 16 || error.details.includes('authentication') ? new Unavailable(`etcd refuses access: ${error.details}`, options) : new BackendError(error.details, options)
+      return isAccess(error) ? new Unavailable(`etcd refuses access: ${error.details}`, options) : new BackendError(error.details, options)
     case 'unsent':
     case 'token':
     case 'interrupted':
@@ -68,4 +68,9 @@ export function toBackendError(error: unknown): unknown {
     default:
       return new BackendError(error.details, options)
   }
+}
+
+/** PermissionDenied, Unauthenticated, and what etcd says under other codes. */
+function isAccess({ code, details }: RpcFailure): boolean {
+  return code === 7 || code === 16 || /authentication|user name is empty/.test(details)
 }

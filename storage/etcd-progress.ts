@@ -15,10 +15,8 @@ export interface ProgressOptions {
   readonly log: Log
   /** The revision up to which the watch has seen everything. */
   readonly revision: () => number
-  /** Writes the progress key; its new revision. */
-  readonly write: () => Promise<number>
-  /** Told the revision of such a write. */
-  readonly written: (revision: number) => void
+  /** Writes the progress key. */
+  readonly write: () => Promise<unknown>
 }
 
 export interface Progress {
@@ -30,7 +28,7 @@ export interface Progress {
 }
 
 /** See the head of this file. At most one write is under way. */
-export function openProgress({ clock, log, revision, write, written }: ProgressOptions): Progress {
+export function openProgress({ clock, log, revision, write }: ProgressOptions): Progress {
   let wanted = 0
   let timer: Timer | undefined
   let writing = false
@@ -40,7 +38,6 @@ export function openProgress({ clock, log, revision, write, written }: ProgressO
     if (writing || stopped) return
     writing = true
     write()
-      .then(written)
       .catch((err: unknown) => log.warn('writing the progress key failed, consistent reads may have to wait', { err }))
       .finally(() => {
         writing = false

@@ -138,8 +138,8 @@ async function exchange<T>(ring: Ring, call: Call<T>, { repeatable }: { repeatab
       else if (kind === 'token') ring.dropToken()
       else throw err
       if (kind === 'interrupted' && !repeatable) throw new UnknownOutcome(`etcd may have carried out the commit, or not: ${reason(err)}`, { cause: err })
-      // The first failure says most: later ones may only be the end of the time.
-      failure ??= err
+      // The first failure says most, unless grpc-js did not know yet why it has no connection: later ones may only be the end of the time.
+      if (failure === undefined || reason(failure).includes('Last error: null')) failure = err
     }
     // Every member has had its turn.
     if ((failures + 1) % ring.size === 0) await clock.sleep(Math.min(backoffMs(failures / ring.size, clock), Math.max(0, end - clock.monotonic())))

@@ -3,10 +3,11 @@
  * under the prefix feeds all watchers of this process from memory (event-feed.ts).
  */
 import { BackendError, FutureRevision } from './backend.ts'
-import type { Backend, BackendStatus } from './backend.ts'
+import type { Backend, BackendStatus, WatchBatch } from './backend.ts'
+import { openCalls } from './etcd-calls.ts'
+import type { Calls } from './etcd-calls.ts'
 import { commitToEtcd, putOwnKey } from './etcd-commits.ts'
 import type { CommitOptions } from './etcd-commits.ts'
-import { openCalls } from './etcd-calls.ts'
 import { openCompactionKey, startEtcdCompactor } from './etcd-compactor.ts'
 import { failureKind, isRpcFailure, toBackendError } from './etcd-failure.ts'
 import { openFirstBatches } from './etcd-first-batch.ts'
@@ -15,12 +16,14 @@ import type { Keyspace } from './etcd-keyspace.ts'
 import { openLeases } from './etcd-leases.ts'
 import { readLog } from './etcd-log.ts'
 import { openProgress } from './etcd-progress.ts'
+import type { Progress } from './etcd-progress.ts'
 import { openReads } from './etcd-reads.ts'
 import type { EtcdReads } from './etcd-reads.ts'
 import { openTransport } from './etcd-transport.ts'
 import type { EtcdTransport, TransportOptions } from './etcd-transport.ts'
 import { followAll } from './etcd-watch.ts'
 import { openFeed } from './event-feed.ts'
+import type { EventFeed } from './event-feed.ts'
 
 const COMPACT_AFTER_MS = 5 * 60_000
 
@@ -71,62 +74,27 @@ interface Parts {
   readonly revision: number
 }
 
-function createBackend(options: EtcdOptions, { transport, keyspace, reads, revision }: Parts): Backend {
-  const { clock, log, requestTimeoutMs, compactAfterMs = COMPACT_AFTER_MS } = options
-  const source = { transport, keyspace, clock, log }
+function createBackend(options: EtcdOptions, parts: Parts): Backend {
+  const { clock, log, compactAfterMs = COMPACT_AFTER_MS } = options
+  const { transport, keyspace, reads } = parts
   const calls = openCalls()
-  const feed = openFeed({
-    revision,
-    read: (request) => readLog({ ...source, revision: () => feed.revision, compactedRevision: () => reads.compactedRevision, stir: progress.stir, signal: calls.closed }, request),
-  })
-  const firstBatches = openFirstBatches(feed)
-  const noteCompacted = (compacted: number): void => {
-    reads.noteCompacted(compacted)
-    feed.compact(reads.compactedRevision)
-  }
-  const following = followAll({
-    ...source,
-    after: revision,
-    stallMs: requestTimeoutMs,
-    publish(batch) {
-      feed.publish(batch.events, batch.revision)
-      firstBatches.advance()
-    },
-    onCompacted(compacted) {
-      noteCompacted(compacted)
-      feed.publish([], compacted - 1)
-      firstBatches.advance()
-    },
-  })
-  const commits: CommitOptions = {
-    transport,
-    keyspace,
-    revision: () => Math.max(feed.revision, firstBatches.written),
-    onWritten(written) {
-      firstBatches.expect(written)
-      following.expect(written)
-    },
-  }
-  const progress = openProgress({ clock, log, revision: () => feed.revision, write: async () => (await putOwnKey(commits, keyspace.progressKey, '')).revision })
+  const watching = openWatching(options, parts, calls)
+  const { commits, progress } = watching
   const leases = openLeases(transport, calls.run)
-
   const compact = async (to: number): Promise<void> => {
     const current = await reads.currentRevision()
     if (to > current) throw new FutureRevision(current)
     // etcd would keep serving the revision that it compacts at, but not always the deletions made there.
     if (to > Math.max(1, reads.compactedRevision)) await transport.compact({ revision: to - 1 }).catch(ignoreCompacted)
-    noteCompacted(to)
+    watching.noteCompacted(to)
   }
   const compactor = startEtcdCompactor({ clock, log, intervalMs: compactAfterMs, revision: reads.currentRevision, compact, key: openCompactionKey(commits, transport, keyspace) })
-
   const close = async (): Promise<void> => {
     compactor.stop()
     progress.stop()
     await calls.close()
     await leases.revokeAll()
-    await following.stop()
-    feed.end()
-    firstBatches.end()
+    await watching.stop()
     transport.close()
   }
   let closing: Promise<void> | undefined
@@ -134,7 +102,7 @@ function createBackend(options: EtcdOptions, { transport, keyspace, reads, revis
     get: (key) => calls.run(() => reads.get(key)),
     range: (request) => calls.run(() => reads.range(request)),
     commit: (request) => calls.run(() => commitToEtcd(commits, request)),
-    watch: firstBatches.watch,
+    watch: watching.watch,
     currentRevision: () =>
       calls.run(async () => {
         const current = await reads.currentRevision()
@@ -148,6 +116,64 @@ function createBackend(options: EtcdOptions, { transport, keyspace, reads, revis
     [Symbol.asyncDispose]: () => backend.close(),
   }
   return backend
+}
+
+interface Watching {
+  readonly watch: Backend['watch']
+  readonly commits: CommitOptions
+  readonly progress: Progress
+  /** Everything before this revision is gone. */
+  noteCompacted(revision: number): void
+  stop(): Promise<void>
+}
+
+/** The one watch of etcd, what feeds on it, and the writes that it has to show. */
+function openWatching({ clock, log, requestTimeoutMs }: EtcdOptions, { transport, keyspace, reads, revision }: Parts, calls: Calls): Watching {
+  const source = { transport, keyspace, clock, log }
+  const feed: EventFeed = openFeed({
+    revision,
+    read: (request) => readLog({ ...source, revision: () => feed.revision, compactedRevision: () => reads.compactedRevision, stir: progress.stir, signal: calls.closed }, request),
+  })
+  const firstBatches = openFirstBatches(feed)
+  const publish = ({ events, revision: upTo }: WatchBatch): void => {
+    feed.publish(events, upTo)
+    firstBatches.advance()
+  }
+  const noteCompacted = (compacted: number): void => {
+    reads.noteCompacted(compacted)
+    feed.compact(reads.compactedRevision)
+  }
+  const following = followAll({
+    ...source,
+    after: revision,
+    stallMs: requestTimeoutMs,
+    publish,
+    onCompacted(compacted) {
+      noteCompacted(compacted)
+      publish({ events: [], revision: compacted - 1 })
+    },
+  })
+  const commits: CommitOptions = {
+    transport,
+    keyspace,
+    revision: () => Math.max(feed.revision, firstBatches.written),
+    onWritten(written) {
+      firstBatches.expect(written)
+      following.expect(written)
+    },
+  }
+  const progress = openProgress({ clock, log, revision: () => feed.revision, write: () => putOwnKey(commits, keyspace.progressKey, '') })
+  return {
+    watch: firstBatches.watch,
+    commits,
+    progress,
+    noteCompacted,
+    async stop() {
+      await following.stop()
+      feed.end()
+      firstBatches.end()
+    },
+  }
 }
 
 async function readStatus(transport: EtcdTransport, reads: EtcdReads): Promise<BackendStatus> {

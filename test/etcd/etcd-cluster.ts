@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -17,11 +17,11 @@ const START_TIMEOUT_MS = 30_000
 /** The contract's largest value is a little above etcd's default. */
 const MAX_REQUEST_BYTES = 2 * 1024 * 1024
 
-/** Paths of PEM files; `ca` has signed both certificates. */
+/** PEM texts; `ca` has signed both certificates. */
 export interface ClusterTls {
   readonly ca: string
-  readonly cert: string
-  readonly key: string
+  readonly server: { readonly cert: string; readonly key: string }
+  readonly client: { readonly cert: string; readonly key: string }
 }
 
 export interface ClusterOptions {
@@ -60,18 +60,18 @@ export async function startCluster({ version, members: size = 1, tls, args = [] 
   const directory = await mkdtemp(join(tmpdir(), 'etcd-'))
   const ports = await freePorts(size * 2)
   const scheme = tls ? 'https' : 'http'
+  const tlsArgs = tls ? await writeCertificates(directory, tls) : []
   const peers = ports.slice(size).map((port, i) => `m${i}=http://127.0.0.1:${port}`).join(',')
   const members = ports.slice(0, size).map((port, i) => {
     const [client, peer] = [`${scheme}://127.0.0.1:${port}`, `http://127.0.0.1:${ports[size + i]}`]
     return startMember(binary, join(directory, `m${i}.log`), client, port, [
       '--name', `m${i}`, '--data-dir', join(directory, `m${i}`), '--listen-client-urls', client, '--advertise-client-urls', client,
       '--listen-peer-urls', peer, '--initial-advertise-peer-urls', peer, '--initial-cluster', peers, '--max-request-bytes', `${MAX_REQUEST_BYTES}`, '--logger', 'zap', '--log-level', 'error',
-      ...(tls ? ['--cert-file', tls.cert, '--key-file', tls.key, '--trusted-ca-file', tls.ca, '--client-cert-auth'] : []),
-      ...args,
+      ...tlsArgs, ...args,
     ])
   })
   const endpoints = members.map((member) => member.endpoint)
-  const client = await openClient(endpoints, tls)
+  const client = openClient(endpoints, tls)
   const cluster: EtcdCluster = {
     members,
     endpoints,
@@ -124,14 +124,21 @@ function startMember(binary: string, log: string, endpoint: string, port: number
   }
 }
 
-async function openClient(hosts: string[], tls: ClusterTls | undefined): Promise<Etcd3> {
+async function writeCertificates(directory: string, { ca, server }: ClusterTls): Promise<string[]> {
+  const paths = ['ca.pem', 'cert.pem', 'key.pem'].map((name) => join(directory, name)) as [string, string, string]
+  await Promise.all([ca, server.cert, server.key].map((text, i) => writeFile(paths[i]!, text, { mode: 0o600 })))
+  // The gateway would come to etcd with the server's certificate, which is none for clients.
+  return ['--trusted-ca-file', paths[0], '--cert-file', paths[1], '--key-file', paths[2], '--client-cert-auth', '--enable-grpc-gateway=false']
+}
+
+function openClient(hosts: string[], tls: ClusterTls | undefined): Etcd3 {
   if (!tls) return new Etcd3({ hosts })
-  const [rootCertificate, certChain, privateKey] = await Promise.all([tls.ca, tls.cert, tls.key].map((path) => readFile(path)))
-  return new Etcd3({ hosts, credentials: { rootCertificate: rootCertificate!, certChain: certChain!, privateKey: privateKey! } })
+  const [rootCertificate, certChain, privateKey] = [tls.ca, tls.client.cert, tls.client.key].map((text) => Buffer.from(text)) as [Buffer, Buffer, Buffer]
+  return new Etcd3({ hosts, credentials: { rootCertificate, certChain, privateKey } })
 }
 
 async function isLeader({ endpoint }: EtcdMember, tls: ClusterTls | undefined): Promise<boolean> {
-  const client = await openClient([endpoint], tls)
+  const client = openClient([endpoint], tls)
   try {
     const { header, leader } = await client.maintenance.status({ deadline: Date.now() + 1000 })
     return header.member_id === leader
