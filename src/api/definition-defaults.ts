@@ -128,8 +128,8 @@ function checkRules(faults: DefaultFaults, schema: Schema, value: Json, at: stri
   }
   if (rules.empty) return
   const object = { apiVersion: '', kind: '', metadata: {}, [FIELD]: value } as KubeObject
-  // Rules that look at the old value see the default itself.
-  for (const old of [undefined, object]) {
-    for (const error of rules.evaluate(object, old).errors) faults.errors.push({ ...error, field: `${at}${error.field.slice(FIELD.length)}` })
-  }
+  const { errors } = rules.evaluate(object, undefined)
+  // Rules that look at the old value see the default itself; what fails without one fails again.
+  const again = rules.evaluate(object, object).errors.filter(({ field, body }) => !errors.some((error) => error.field === field && error.body === body))
+  for (const error of [...errors, ...again]) faults.errors.push({ ...error, field: `${at}${error.field.slice(FIELD.length)}` })
 }

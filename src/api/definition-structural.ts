@@ -185,11 +185,11 @@ const FORBIDDEN: readonly Forbidden[] = [
   ['x-kubernetes-validations', (schema) => (schema['x-kubernetes-validations'] ?? []).length > 0, 'empty'],
 ]
 
-const EMPTY_IS_NOTHING = new Set(['properties', 'enum', 'allOf', 'anyOf', 'oneOf'])
+const EMPTY_IS_NOTHING = new Set(['properties', 'items', 'enum', 'allOf', 'anyOf', 'oneOf', 'patternProperties', 'definitions', 'dependencies'])
 
 function restrictsMetadata(metadata: SchemaProps): boolean {
   return Object.entries(metadata).some(([key, value]) => {
-    if (key === 'type' || key === 'default') return false
+    if (key === 'type' || key === 'default' || key === '$ref') return false
     if (key === 'properties' && Object.keys(value as object).every((name) => name === 'name' || name === 'generateName')) return false
     return !EMPTY_IS_NOTHING.has(key) || Object.keys(value as object).length > 0
   })
@@ -200,6 +200,8 @@ function patternFault(pattern: string): string | undefined {
     matchesPattern(pattern, '')
     return undefined
   } catch (error) {
-    return (error as Error).message
+    // Go shows the expression after every reason, RE2JS only where there is one.
+    const { message } = error as Error
+    return /^error parsing regexp: [^:`]*$/.test(message) ? `${message}: \`\`` : message
   }
 }

@@ -144,7 +144,13 @@ class Decoder {
     return Number(integer) === 0 && !type.pointer ? undefined : integer
   }
 
+  // Base64, or a list of numbers.
   private bytes(value: Json, type: GoType, at: Place): Json | undefined {
+    if (Array.isArray(value)) {
+      const byte: GoType = { kind: 'int32', go: 'uint8' }
+      for (const item of value) if (!isInteger(item) || item < 0 || item > 255) this.mismatch(item, byte, at, isNumber(item) ? `number ${numberText(item, this.options.sorted)}` : jsonKind(item))
+      return undefined
+    }
     if (typeof value !== 'string') return this.mismatch(value, type, at)
     const bad = base64Fault(value)
     if (bad !== undefined) this.error ??= new DecodeError(`illegal base64 data at input byte ${bad}`)
