@@ -52,8 +52,9 @@ export interface TlsServer {
 
 const KIB = 1024
 const MIB = 1024 * KIB
-// Node refuses an HTTP/2 header list of 64 KiB without an answer, so ours is a little lower. Clients are told it and mostly stop themselves.
+// Node resets a stream whose header list is longer than clients are told, without an answer: what we answer is a little lower.
 const HEADER_LIMIT = 60 * KIB
+const TOLD_HEADER_LIMIT = 64 * KIB
 // The aggregator sends all users' requests over one connection: upstream gives aggregated servers as many streams.
 const STREAMS_PER_CONNECTION = 1000
 // A body that nobody reads yet may fill its stream's window, not that of the connection.
@@ -114,7 +115,7 @@ function createServer(options: Certificates): Http2SecureServer {
     maxSessionMemory: 1000,
     // One header line for each group of a user arrives through the aggregator; the size limit counts.
     maxHeaderListPairs: 2000,
-    settings: { maxConcurrentStreams: STREAMS_PER_CONNECTION, initialWindowSize: STREAM_WINDOW, maxHeaderListSize: HEADER_LIMIT },
+    settings: { maxConcurrentStreams: STREAMS_PER_CONNECTION, initialWindowSize: STREAM_WINDOW, maxHeaderListSize: TOLD_HEADER_LIMIT },
   })
   const http1 = server as unknown as { maxHeaderSize: number; headersTimeout: number; requestTimeout: number; keepAliveTimeout: number }
   http1.maxHeaderSize = HEADER_LIMIT
@@ -229,7 +230,13 @@ function trackSessions(server: Http2SecureServer, log: Log): Pick<OpenConnection
     session.on('error', (err: Error) => log.debug('http2 session ended', { err }))
     if (draining) session.close()
   })
-  server.on('stream', (stream: Http2Stream) => stream.on('error', (err) => log.debug('http2 stream ended', { err })))
+  server.on('stream', (stream: Http2Stream) => {
+    stream.on('error', (err) => log.debug('http2 stream ended', { err }))
+    // A reset with NO_ERROR looks to Node like the end of the body: without this its request would never be over.
+    stream.once('end', () => {
+      if (stream.closed) stream.destroy()
+    })
+  })
   return {
     drain() {
       draining = true

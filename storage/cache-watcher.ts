@@ -1,10 +1,12 @@
 /** One watcher of a cache: a bounded queue between the feed and a reader. */
 import type { Clock, Timer } from '../src/base/clock.ts'
 import type { ChangeEvents } from './cache-event.ts'
-import type { WatchItem, WatchOptions } from './watch-cache.ts'
+import type { CacheEvent, WatchItem, WatchOptions } from './watch-cache.ts'
 
 /** Items a reader may have waiting; they are shared between watchers, so this is mostly pointers. */
 const DEFAULT_BUFFER = 10_000
+/** Bytes of stored values that what is waiting may keep alive. */
+const DEFAULT_BUFFER_BYTES = 64 * 1024 * 1024
 /** The last bookmark comes this long before the reader leaves (apiserver pkg/storage/cacher/cache_watcher.go bookmarkAfterResourceVersion, nextBookmarkTime). */
 const LAST_BOOKMARK_MS = 2000
 
@@ -15,8 +17,10 @@ export class CacheWatcher {
   after = 0
   readonly #clock: Clock
   readonly #buffer: number
+  readonly #bufferBytes: number
   readonly #started: number
   #waiting: WatchItem[] = []
+  #waitingBytes = 0
   #isFinished = false
   #error: unknown = undefined
   readonly #abort = new AbortController()
@@ -29,6 +33,7 @@ export class CacheWatcher {
     this.options = options
     this.#clock = clock
     this.#buffer = options.buffer ?? buffer
+    this.#bufferBytes = options.bufferBytes ?? DEFAULT_BUFFER_BYTES
     this.#started = clock.monotonic()
   }
 
@@ -48,8 +53,10 @@ export class CacheWatcher {
     try {
       const event = events.for(this.options)
       if (event === undefined) return
-      if (this.#waiting.length >= this.#buffer) this.end()
-      else this.#waiting.push(event)
+      // One event may wait, however large it is.
+      const bytes = this.#waiting.length === 0 ? 0 : this.#waitingBytes + event.entry.value.byteLength
+      if (this.#waiting.length >= this.#buffer || bytes > this.#bufferBytes) this.#cutOff()
+      else this.#queue(event)
     } catch (error) {
       this.#error = error
       this.#isFinished = true
@@ -57,11 +64,22 @@ export class CacheWatcher {
     this.#wakeReader()
   }
 
+  #queue(event: CacheEvent): void {
+    this.#waiting.push(event)
+    this.#waitingBytes += event.entry.value.byteLength
+  }
+
+  #cutOff(): void {
+    this.end()
+    this.options.onSlow?.()
+  }
+
   /** Ends the watcher at once: what is still waiting is dropped, and comes again when the client resumes. */
   end(): void {
     this.#isFinished = true
     this.#error = undefined
     this.#waiting = []
+    this.#waitingBytes = 0
     this.#timer?.cancel()
     this.#abort.abort()
     this.#wakeReader()
@@ -101,6 +119,7 @@ export class CacheWatcher {
   #take(progress: () => number): WatchItem[] {
     const items = this.#waiting
     this.#waiting = []
+    this.#waitingBytes = 0
     const revision = progress()
     if (this.#bookmarkDue && !this.#isFinished && revision >= this.after) {
       this.#bookmarkDue = false

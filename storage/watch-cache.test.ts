@@ -198,6 +198,21 @@ describe('watch', () => {
     assert.equal(cache.watchers, 0)
   })
 
+  it('cuts a reader off for which too many bytes wait, and says so', async () => {
+    await using opened = await open()
+    const { backend, cache } = opened
+    let cuts = 0
+    const items = cache.watch({ after: cache.revision, bufferBytes: 1, onSlow: () => cuts++, signal: new AbortController().signal })[Symbol.asyncIterator]()
+    const first = items.next()
+    await settle(cache, await put(backend, 'n/0'))
+    assert.equal((await first).value?.length, 1)
+    await settle(cache, await put(backend, 'n/1'))
+    assert.deepEqual({ cuts, watchers: cache.watchers }, { cuts: 0, watchers: 1 })
+    await settle(cache, await put(backend, 'n/2'))
+    assert.equal(cuts, 1)
+    assert.equal((await items.next()).done, true)
+  })
+
   it('leaves while it waits', async () => {
     await using opened = await open()
     const items = opened.cache.watch({ after: 1, signal: new AbortController().signal })[Symbol.asyncIterator]()

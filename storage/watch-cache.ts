@@ -89,6 +89,10 @@ export interface WatchOptions extends Filter {
   readonly signal: AbortSignal
   /** Items a slow reader may have waiting before it is cut off (the iteration ends); default: the cache's `watcherBuffer`. */
   readonly buffer?: number
+  /** Bytes of stored values that those items may keep alive; default 64 MiB. */
+  readonly bufferBytes?: number
+  /** Called when the reader is cut off because too much waits for it: it may hang in the middle of an item. */
+  readonly onSlow?: () => void
   /** A BOOKMARK this often, after the initial events; absent: none. */
   readonly bookmarkEveryMs?: number
   /** When the reader means to leave, counted from the start: a last BOOKMARK comes two seconds before. Only with `bookmarkEveryMs`. */

@@ -20,7 +20,8 @@ export interface Event {
 export interface EventStream extends AsyncIterable<Event> {
   /** Headers of the answer. Rejects when there is none. */
   readonly headers: Promise<Readonly<Record<string, string>>>
-  close(): void
+  /** Resets the stream; with CANCEL unless another code is given. */
+  close(code?: number): void
 }
 
 export interface Http2Client extends Disposable {
@@ -83,7 +84,7 @@ function watchOver(stream: ClientHttp2Stream): EventStream {
   headers.catch(() => {})
   return {
     headers,
-    close: () => stream.close(constants.NGHTTP2_CANCEL),
+    close: (code = constants.NGHTTP2_CANCEL) => stream.close(code),
     async *[Symbol.asyncIterator]() {
       let rest = ''
       stream.setEncoding('utf8')

@@ -20,6 +20,8 @@ export interface WatchLifetime {
   readonly signal: AbortSignal
   /** When it will be ended, counted from now. */
   readonly endsAfterMs: number
+  /** Called when its client reads too slowly and it is ended for that. */
+  readonly onSlow: () => void
 }
 
 /** upstream: cacher: bookmarkFrequency */
@@ -29,7 +31,7 @@ const BOOKMARK_MS = 60_000
 export function watch(store: ResourceStore, scope: Scope, options: ListOptions, lifetime: WatchLifetime): Watch {
   const filter = buildFilter(store, scope)
   const revision = parseResourceVersion(options.resourceVersion)
-  const base = { ...filter, signal: lifetime.signal, endsAfterMs: lifetime.endsAfterMs, ...(options.allowWatchBookmarks ? { bookmarkEveryMs: BOOKMARK_MS } : {}) }
+  const base = { ...filter, ...lifetime, ...(options.allowWatchBookmarks ? { bookmarkEveryMs: BOOKMARK_MS } : {}) }
   return { items: start(), initialEvents: options.sendInitialEvents ?? revision === 0 }
 
   async function* start(): AsyncGenerator<WatchItem[]> {

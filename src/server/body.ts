@@ -20,7 +20,8 @@ export async function readBody(req: Readable & { headers: Record<string, string 
   if (Number(req.headers['content-length'] ?? 0) > MAX_BODY_BYTES) throw tooLarge()
   const chunks: Buffer[] = []
   let size = 0
-  for await (const chunk of req) {
+  // What is not read is left to who answers: destroyed here, a client that still sends would not get to read why.
+  for await (const chunk of req.iterator({ destroyOnReturn: false })) {
     size += (chunk as Buffer).length
     if (size > MAX_BODY_BYTES) throw tooLarge()
     chunks.push(chunk as Buffer)

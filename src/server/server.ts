@@ -21,6 +21,8 @@ import { Warnings } from './warnings.ts'
 
 /** Everything but watches must be done in this time. upstream: apiserver/pkg/server/config.go: RequestTimeout */
 const REQUEST_TIMEOUT_MS = 60_000
+/** How long a client may go on to send the body of a request that is answered. */
+const LEFT_BODY_MS = 10_000
 
 export interface ServerOptions {
   readonly stores: readonly ResourceStore[]
@@ -50,7 +52,7 @@ export function createApp(options: ServerOptions): Express {
   for (const document of options.documents) app.use(document)
   app.use(serveResource(options))
   app.use((_req, res) => respondText(res, 404, '404 page not found\n'))
-  app.use(handleError(options.log))
+  app.use(handleError(options))
   return app
 }
 
@@ -112,7 +114,14 @@ class Lifetime {
   }
 }
 
-function handleError(log: Log): ErrorRequestHandler {
+// The rest of a body after the answer is read and forgotten, so that a client that still sends gets to read it; but not for ever.
+function leaveBody(req: Request, res: Response, clock: Clock): void {
+  req.resume()
+  const timer = clock.schedule(LEFT_BODY_MS, () => res.destroy())
+  res.once('close', () => timer.cancel())
+}
+
+function handleError({ log, clock }: ServerOptions): ErrorRequestHandler {
   return (error: unknown, req: Request, res: Response, _next) => {
     if (res.headersSent || res.destroyed) {
       // Too late for a Status: the client must see that the body is not whole.
@@ -130,6 +139,6 @@ function handleError(log: Log): ErrorRequestHandler {
       log.error('an error could not be written', { err: failure, method: req.method, path: req.path })
       res.destroy()
     }
-    if (!req.readableEnded) req.resume()
+    if (!req.readableEnded) leaveBody(req, res, clock)
   }
 }

@@ -4,6 +4,8 @@
  */
 import { exactName, parseFieldSelector } from '../api/selector.ts'
 import { methodNotSupported, badRequest } from '../api/status.ts'
+import { managerName } from '../api/managed-fields/manager-name.ts'
+import { apply } from '../registry/apply.ts'
 import { create } from '../registry/create.ts'
 import { remove, removeAll } from '../registry/delete.ts'
 import { get, list } from '../registry/read.ts'
@@ -13,8 +15,8 @@ import { checkName, checkPathName, settleNamespace, type WriteOptions } from '..
 import { bodyMediaType, decodeDeleteOptions, readBody, receiveBody } from './body.ts'
 import { objectNamespace, type RequestContext } from './context.ts'
 import { checkStreamable, negotiate } from './negotiate.ts'
-import { parseDeleteBody, parseDeleteQuery, parseListOptions, parseModifyOptions } from './options.ts'
-import { createPatch, patchMediaType } from './patch-body.ts'
+import { parseDeleteBody, parseDeleteQuery, parseApplyOptions, parseListOptions, parseModifyOptions } from './options.ts'
+import { APPLY_PATCH, createConfiguration, createPatch, patchMediaType } from './patch-body.ts'
 import { respondEntry, respondList, respondObject, respondValue } from './respond.ts'
 import { checkTableOptions } from './transform.ts'
 import { streamWatch } from './watch-stream.ts'
@@ -49,9 +51,9 @@ export async function serveVerb(context: RequestContext): Promise<void> {
   }
 }
 
-function writeOptions(context: RequestContext, dryRun: boolean): WriteOptions {
-  const { info, version, warnings } = context
-  return { version: version.name, namespace: objectNamespace(context), subresource: info.subresource, dryRun, warn: (text) => warnings.add(text) }
+function writeOptions(context: RequestContext, { dryRun, fieldManager = '' }: { readonly dryRun: boolean; readonly fieldManager?: string }): WriteOptions {
+  const { info, version, warnings, req } = context
+  return { version: version.name, namespace: objectNamespace(context), subresource: info.subresource, dryRun, manager: managerName(fieldManager, req.headers['user-agent'] ?? ''), warn: (text) => warnings.add(text) }
 }
 
 function requireName({ info }: RequestContext): string {
@@ -67,7 +69,7 @@ async function serveCreate(context: RequestContext): Promise<void> {
   const bytes = await readBody(req)
   const options = parseModifyOptions(info.query, 'CreateOptions')
   const body = receiveBody(context, bytes, mediaType, options.fieldValidation)
-  respondObject(context, negotiated, await create(store, body, writeOptions(context, options.dryRun)))
+  respondObject(context, negotiated, await create(store, body, writeOptions(context, options)))
 }
 
 async function serveUpdate(context: RequestContext): Promise<void> {
@@ -79,7 +81,7 @@ async function serveUpdate(context: RequestContext): Promise<void> {
   const body = receiveBody(context, bytes, bodyMediaType(req.headers['content-type']), options.fieldValidation)
   const object = settleNamespace(body, objectNamespace(context))
   checkName(object, name)
-  const update_: UpdateOptions = { ...writeOptions(context, options.dryRun), name, patch: false }
+  const update_: UpdateOptions = { ...writeOptions(context, options), name, kind: 'put' }
   respondObject(context, negotiated, await update(store, () => object, update_))
 }
 
@@ -89,9 +91,15 @@ async function servePatch(context: RequestContext): Promise<void> {
   const name = requireName(context)
   const negotiated = negotiate(req.headers.accept, req)
   const bytes = await readBody(req)
+  if (mediaType === APPLY_PATCH) {
+    const options = parseApplyOptions(info.query)
+    const configuration = createConfiguration(context, bytes, options.fieldValidation)
+    respondObject(context, negotiated, await apply(store, configuration, { ...writeOptions(context, options), name, force: options.force }))
+    return
+  }
   const options = parseModifyOptions(info.query, 'PatchOptions')
   const patch = createPatch(context, mediaType, bytes, options.fieldValidation)
-  const update_: UpdateOptions = { ...writeOptions(context, options.dryRun), name, patch: true }
+  const update_: UpdateOptions = { ...writeOptions(context, options), name, kind: 'patch' }
   respondObject(context, negotiated, await update(store, patch, update_))
 }
 
@@ -132,13 +140,19 @@ async function serveWatch(context: RequestContext): Promise<void> {
   const options = parseListOptions(info.query, info.watchPath)
   const seconds = options.timeoutSeconds || MIN_WATCH_SECONDS * (1 + store.clock.random())
   const ended = new AbortController()
+  const alive = AbortSignal.any([signal, ended.signal])
   const timer = store.clock.schedule(seconds * 1000, () => ended.abort())
+  // What is stuck in a full connection never gets to an orderly end.
+  const onSlow = () => {
+    store.log.info('a watch was cut off: its client reads too slowly', { user: context.user.name })
+    context.res.destroy()
+  }
   try {
-    const stream = watch(store, scopeOf(context, options), options, { signal: AbortSignal.any([signal, ended.signal]), endsAfterMs: seconds * 1000 })
+    const stream = watch(store, scopeOf(context, options), options, { signal: alive, endsAfterMs: seconds * 1000, onSlow })
     checkTableOptions(negotiated, info.query)
     checkStreamable(negotiated)
     const progress = options.allowWatchBookmarks
-    await streamWatch(context, negotiated, stream, { progress, end: progress && options.sendInitialEvents === true })
+    await streamWatch({ ...context, signal: alive }, negotiated, stream, { progress, end: progress && options.sendInitialEvents === true })
   } finally {
     timer.cancel()
     ended.abort()
@@ -150,7 +164,7 @@ async function serveDelete(context: RequestContext): Promise<void> {
   const name = requireName(context)
   const negotiated = negotiate(req.headers.accept, req)
   const options = await readDeleteOptions(context)
-  const outcome = await remove(store, name, options, writeOptions(context, options.dryRun))
+  const outcome = await remove(store, name, options, writeOptions(context, options))
   if (outcome.kind === 'removed') respondValue(context, { mediaType: negotiated.mediaType, pretty: negotiated.pretty }, outcome.status, 200)
   else respondObject(context, negotiated, outcome.result, options.orphanDependents === false ? 202 : 200)
 }
@@ -161,7 +175,7 @@ async function serveDeleteCollection(context: RequestContext): Promise<void> {
   const list_ = parseListOptions(info.query)
   const options = await readDeleteOptions(context)
   const page = await list(store, scopeOf(context, list_), list_)
-  await removeAll(store, page.entries, options, writeOptions(context, options.dryRun))
+  await removeAll(store, page.entries, options, writeOptions(context, options))
   await respondList(context, negotiated, page)
 }
 

@@ -22,8 +22,6 @@ export interface Marks {
   readonly end: boolean
 }
 
-/** Frames kept for the watchers that still have to write them. */
-const SHARED_FRAMES = 512
 const FLUSH_BYTES = 64 * 1024
 
 /** Writes the headers at once, then events until the watch ends; resolves when the response is finished. */
@@ -80,19 +78,19 @@ function statusOf(error: unknown): unknown {
   return internalError(known instanceof Error ? known.message : String(known)).status
 }
 
-// The frames of live changes, by version and then by the change, which is one object for all its watchers.
-const shared = new Map<string, Map<CacheEvent, Buffer>>()
+// The frames of live changes, by version and then by the change, which is one object for all its watchers and lives until the last has read it.
+const shared = new Map<string, WeakMap<CacheEvent, Buffer>>()
 
 // Frames of whole objects, shared by all watchers of a version once they are past their initial state.
 class PlainFrames implements Frames {
   readonly #context: RequestContext
-  readonly #frames: Map<CacheEvent, Buffer>
+  readonly #frames: WeakMap<CacheEvent, Buffer>
   #live: boolean
   constructor(context: RequestContext, initialEvents: boolean) {
     this.#context = context
     this.#live = !initialEvents
     const scope = `${context.store.prefix}${context.version.name}`
-    this.#frames = shared.get(scope) ?? new Map()
+    this.#frames = shared.get(scope) ?? new WeakMap()
     shared.set(scope, this.#frames)
   }
 
@@ -102,7 +100,6 @@ class PlainFrames implements Frames {
     if (known) return known
     const frame = this.#encode(event)
     this.#frames.set(event, frame)
-    if (this.#frames.size > SHARED_FRAMES) this.#frames.delete(this.#frames.keys().next().value as CacheEvent)
     return frame
   }
 
