@@ -200,8 +200,9 @@ function patternFault(pattern: string): string | undefined {
     matchesPattern(pattern, '')
     return undefined
   } catch (error) {
-    // Go shows the expression after every reason, RE2JS only where there is one.
     const { message } = error as Error
+    if (message.includes('expression nests too deeply')) return `error parsing regexp: expression nests too deeply: \`${pattern}\``
+    // Go shows the expression after every reason, RE2JS only where there is one.
     return /^error parsing regexp: [^:`]*$/.test(message) ? `${message}: \`\`` : message
   }
 }

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { checkDefinition } from './definition-check.ts'
+import { printDefinition } from './definition-print.ts'
+import { readDefinition } from './definition.ts'
 import type { FieldValidation } from './definition-decode.ts'
 import type { Status } from './status.ts'
 
@@ -32,10 +34,11 @@ function compare(file: string, answersFile: string, fieldValidation: FieldValida
   const answers = JSON.parse(read(answersFile)) as Answer[]
   for (const [i, document] of documents.entries()) {
     test(`${fieldValidation} ${file} ${i}: ${/^# (.*)/.exec(document)?.[1]}`, () => {
-      const { status, warnings, refused } = checkDefinition(Buffer.from(document), 'application/yaml', fieldValidation)
+      const { status, warnings, refused, definition } = checkDefinition(Buffer.from(document), 'application/yaml', fieldValidation)
       const expected = normalized(answers[i] ?? assert.fail('no answer'))
       assert.deepEqual(normalized({ status: status.status === 'Success' ? { metadata: {}, status: 'Success' } as Status : status, warnings }), expected)
       assert.deepEqual(refused, [])
+      if (definition !== undefined) assert.deepEqual(readDefinition(printDefinition(definition)), definition)
     })
   }
 }

@@ -7,8 +7,18 @@ const compiled = new Map<string, RE2JS>()
 export function matchesPattern(pattern: string, value: string): boolean {
   let expression = compiled.get(pattern)
   if (expression === undefined) {
-    expression = RE2JS.compile(pattern)
+    expression = compile(pattern)
     compiled.set(pattern, expression)
   }
   return expression.matcher(value).find()
+}
+
+// Go takes a name of a group twice, which RE2JS refuses; nobody asks for the groups.
+function compile(pattern: string): RE2JS {
+  try {
+    return RE2JS.compile(pattern)
+  } catch (error) {
+    if (!(error as Error).message.includes('duplicate capture group name')) throw error
+    return RE2JS.compile(pattern.replace(/\(\?P?<\w+>/g, '('))
+  }
 }
