@@ -223,7 +223,7 @@ test('kubectl takes over what its annotation says it applied', () => {
 test('refusals', () => {
   const apply = (config: JsonObject, live?: KubeObject): string => {
     const { code, reason, message } = refusal(() =>
-      applyPatch({ definition: things, version: 'v1', subresource: '', convert: rename, live, config, manager: 'm', force: false, now: 0 }))
+      applyPatch({ definition: things, version: 'v1', subresource: '', live, config, manager: 'm', force: false, now: 0 }))
     return `${code} ${reason ?? ''} ${message}`
   }
   assert.equal(apply({ metadata: { name: 'x' } }), '400 BadRequest invalid object type: /, Kind=')

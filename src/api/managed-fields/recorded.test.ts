@@ -29,7 +29,7 @@ interface Recorded extends JsonObject {
 const recorded = readFileSync(join(import.meta.dirname, 'recorded.jsonl'), 'utf8').trimEnd().split('\n').map((line) => decodeJson(line).value as Recorded)
 
 function write({ op, version, subresource, manager, force, now, next }: Recorded, live: KubeObject | undefined): JsonObject {
-  const base = { definition: things, version, subresource, convert: rename, live, manager, now: Date.parse(now) }
+  const base = { definition: things, version, subresource, live, manager, now: Date.parse(now) }
   try {
     return { object: op === 'update' ? trackUpdate({ ...base, next }) : applyPatch({ ...base, config: next, force }) }
   } catch (error) {

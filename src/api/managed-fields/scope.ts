@@ -22,7 +22,8 @@ export interface Endpoint {
   /** The request version. */
   readonly version: string
   readonly subresource: '' | 'status' | 'scale'
-  readonly convert: Convert
+  /** Absent when the versions differ in their apiVersion only (conversion strategy None). */
+  readonly convert?: Convert | undefined
 }
 
 /** An endpoint as the algorithms see it. */
@@ -34,6 +35,8 @@ export interface Scope {
   readonly subresource: string
   /** The type of a version's objects; nothing for a version that is not defined (any more). */
   typeOf(apiVersion: string): Atom | undefined
+  /** Conversion changes nothing but the apiVersion. */
+  readonly renames: boolean
   /** The object in a version that `typeOf` knows. */
   convert(object: KubeObject, apiVersion: string, original?: KubeObject): KubeObject
   /** Fields that nobody owns through this endpoint, in the terms of a version. */
@@ -60,12 +63,14 @@ function resourceScope({ definition, version, subresource, convert }: Endpoint):
     version,
     kind: names.kind,
     subresource,
+    renames: convert === undefined,
     typeOf(apiVersion) {
       const found = versionOf(apiVersion)
       return found && atomOf(found)
     },
     convert(object, apiVersion, original) {
       if (object.apiVersion === apiVersion) return object
+      if (convert === undefined) return { ...object, apiVersion }
       // Between the steps of an apply an object may have lost its metadata.
       const whole = isObject(object.metadata) ? object : { ...object, metadata: {} }
       return convert(whole, parseApiVersion(apiVersion).version, original)
@@ -86,6 +91,7 @@ const SCALE_SCOPE: Scope = {
   version: 'v1',
   kind: 'Scale',
   subresource: 'scale',
+  renames: true,
   typeOf: (apiVersion) => (apiVersion === 'autoscaling/v1' ? SCALE_ATOM : undefined),
   convert: (object) => object,
   resetFields: () => undefined,

@@ -87,7 +87,7 @@ export class Shared {
 
   private get base() {
     this.now += 1000
-    return { definition: things, version: 'v1', subresource: '' as const, convert: rename, live: this.object, now: this.now }
+    return { definition: things, version: 'v1', subresource: '' as const, live: this.object, now: this.now }
   }
 
   private keep(object: KubeObject): KubeObject {

@@ -153,7 +153,7 @@ test('entries stand in the order of operation, time, manager, version and subres
   ]
   const live = thing({ q: 1 }, { uid: 'u', managedFields: sorted.toReversed() })
   const next = { ...live, spec: {} }
-  const out = trackUpdate({ definition: things, version: 'v1', subresource: '', convert: rename, live: without({ ...live, spec: {} }), next, manager: 'm', now: 0 })
+  const out = trackUpdate({ definition: things, version: 'v1', subresource: '', live: without({ ...live, spec: {} }), next, manager: 'm', now: 0 })
   assert.deepEqual(out.metadata.managedFields, sorted)
 })
 
