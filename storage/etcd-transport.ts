@@ -1,20 +1,14 @@
-/**
- * Calls to an etcd of one or more members: which member, how long, and what may be sent a second time. What only reads, or may be done twice,
- * is tried again until the request's time is over; a commit is sent again only when it is certain that it was not carried out.
- */
+/** The calls and streams that the store makes, over the members of an etcd. See etcd-exchange.ts for what may be sent again. */
 import type {
   ICompactionRequest, ILeaseKeepAliveResponse, IRangeRequest, IRangeResponse, IStatusResponse, ITxnRequest, ITxnResponse, IWatchCreateRequest, IWatchRequest, IWatchResponse,
 } from 'etcd3'
 import type { Clock } from '../src/base/clock.ts'
 import type { Log } from '../src/base/log.ts'
-import { Unavailable, UnknownOutcome } from './backend.ts'
-import { failureKind, isRpcFailure } from './etcd-failure.ts'
-import type { FailureKind } from './etcd-failure.ts'
+import { Unavailable } from './backend.ts'
+import { exchange, kindOf, NotConnected, reason } from './etcd-exchange.ts'
+import type { Call, OpenStream, Ring } from './etcd-exchange.ts'
 import { openMember } from './etcd-member.ts'
 import type { EtcdTls, Member } from './etcd-member.ts'
-
-const BACKOFF_MS = 50
-const BACKOFF_MAX_MS = 1000
 
 export interface TransportOptions {
   /** "http://host:port" or "https://host:port", at least one. */
@@ -52,50 +46,22 @@ export interface EtcdTransport {
 export class WatchStalled extends Error {}
 
 /** Opens the members' connections lazily; see EtcdTransport. */
-export function openTransport({ endpoints, tls, auth, requestTimeoutMs, clock, log }: TransportOptions): EtcdTransport {
-  let token: Promise<string> | undefined
-  let currentToken: string | undefined
-  const members = endpoints.map((endpoint) => openMember(endpoint, tls, () => currentToken))
-  // Replicas begin with different members, and stay with one while it answers.
-  let preferred = Math.floor(clock.random() * members.length)
-
-  const demote = (member: Member, why: string): void => {
-    if (members[preferred] !== member || members.length === 1) return
-    preferred = (preferred + 1) % members.length
-    log.info('turning to another etcd member', { from: member.endpoint, to: members[preferred]!.endpoint, why })
-  }
-  const ring: Ring = { clock, requestTimeoutMs, size: members.length, preferred: () => members[preferred]!, demote, authenticate, dropToken }
+export function openTransport(options: TransportOptions): EtcdTransport {
+  const { members, ring } = openRing(options)
   const repeat = <T>(call: Call<T>): Promise<T> => exchange(ring, call, { repeatable: true })
-
-  /** Every call waits for the token; it is asked for once for all of them. */
-  function authenticate(): Promise<unknown> {
-    if (!auth) return Promise.resolve()
-    token ??= exchange({ ...ring, authenticate: async () => {} }, (member, options) => member.auth.authenticate({ name: auth.user, password: auth.password }, options), { repeatable: true })
-      .then((response) => (currentToken = response.token))
-      .catch((err: unknown) => {
-        dropToken()
-        throw err
-      })
-    return token
-  }
-  function dropToken(): void {
-    token = undefined
-    currentToken = undefined
-  }
-
   return {
-    range: (request) => repeat((member, options) => member.kv.range(request, options)),
-    txn: (request) => exchange(ring, (member, options) => member.kv.txn(request, options), { repeatable: false }),
+    range: (request) => repeat((member, limits) => member.kv.range(request, limits)),
+    txn: (request) => exchange(ring, (member, limits) => member.kv.txn(request, limits), { repeatable: false }),
     async compact(request) {
-      await repeat((member, options) => member.kv.compact(request, options))
+      await repeat((member, limits) => member.kv.compact(request, limits))
     },
     // Granted twice, the lease that nobody knows of ends by itself.
-    leaseGrant: async (ttlSeconds) => (await repeat((member, options) => member.lease.leaseGrant({ TTL: ttlSeconds }, options))).ID,
-    leaseKeepAlive: (id) => repeat((member, options) => keepAliveOnce(member, id, options)),
+    leaseGrant: async (ttlSeconds) => (await repeat((member, limits) => member.lease.leaseGrant({ TTL: ttlSeconds }, limits))).ID,
+    leaseKeepAlive: (id) => repeat((member, limits) => keepAliveOnce(member, id, limits)),
     async leaseRevoke(id) {
-      await repeat((member, options) => member.lease.leaseRevoke({ ID: id }, options))
+      await repeat((member, limits) => member.lease.leaseRevoke({ ID: id }, limits))
     },
-    status: () => repeat((member, options) => member.maintenance.status(options)),
+    status: () => repeat((member, limits) => member.maintenance.status(limits)),
     watch: (request, signal) => watchStream(ring, request, signal),
     close: () => {
       for (const member of members) member.close()
@@ -103,67 +69,43 @@ export function openTransport({ endpoints, tls, auth, requestTimeoutMs, clock, l
   }
 }
 
-/** `deadline`: milliseconds since the epoch. */
-type Call<T> = (member: Member, options: { readonly deadline: number }) => Promise<T>
-
-interface Ring {
-  readonly clock: Clock
-  readonly requestTimeoutMs: number
-  /** Number of members. */
-  readonly size: number
-  preferred(): Member
-  /** Others go first from now on. */
-  demote(member: Member, why: string): void
-  authenticate(): Promise<unknown>
-  dropToken(): void
-}
-
-async function exchange<T>(ring: Ring, call: Call<T>, { repeatable }: { repeatable: boolean }): Promise<T> {
-  const { clock, requestTimeoutMs } = ring
-  const end = clock.monotonic() + requestTimeoutMs
-  let failure: unknown
-  for (let failures = 0; ; failures++) {
-    const left = end - clock.monotonic()
-    if (left <= 0) throw new Unavailable(`etcd does not answer: ${reason(failure)}`, { cause: failure })
-    await ring.authenticate()
-    const member = ring.preferred()
-    // A member that hangs must leave time for the others. Once a commit is sent, though, all that is left to do is wait.
-    const share = Math.min(left, requestTimeoutMs / ring.size)
+function openRing({ endpoints, tls, auth, requestTimeoutMs, clock, log }: TransportOptions): { members: readonly Member[]; ring: Ring } {
+  let asked: Promise<unknown> | undefined
+  let token: string | undefined
+  const members = endpoints.map((endpoint) => openMember(endpoint, tls, () => token))
+  // Replicas begin with different members, and stay with one while it answers.
+  let first = Math.floor(clock.random() * members.length)
+  const streams = new Set<OpenStream>()
+  const ring: Ring = {
+    clock,
+    requestTimeoutMs,
+    size: members.length,
+    streams,
+    preferred: () => members[first]!,
+    demote(member, why) {
+      if (members[first] !== member || members.length === 1) return
+      first = (first + 1) % members.length
+      // Its watches may be as silent as it is; they go on elsewhere without a loss.
+      for (const stream of streams) if (stream.member === member) stream.cancel()
+      log.info('turning to another etcd member', { from: member.endpoint, to: members[first]!.endpoint, why })
+    },
+    // Every call waits for the token; it is asked for once for all of them.
+    authenticate: () => (auth ? (asked ??= authenticate(auth)) : Promise.resolve()),
+    dropToken() {
+      asked = undefined
+      token = undefined
+    },
+  }
+  const authenticate = async ({ user, password }: EtcdAuth): Promise<void> => {
     try {
-      if (!(await member.settled(clock.now() + share))) throw new NotConnected(member.endpoint)
-      return await call(member, { deadline: clock.now() + (repeatable ? share : end - clock.monotonic()) })
+      const response = await exchange({ ...ring, authenticate: async () => {} }, (member, limits) => member.auth.authenticate({ name: user, password }, limits), { repeatable: true })
+      token = response.token
     } catch (err) {
-      const kind = kindOf(err)
-      if (kind === 'interrupted' || kind === 'unsent') ring.demote(member, reason(err))
-      else if (kind === 'token') ring.dropToken()
-      else throw err
-      if (kind === 'interrupted' && !repeatable) throw new UnknownOutcome(`etcd may have carried out the commit, or not: ${reason(err)}`, { cause: err })
-      // The first failure says most, unless grpc-js did not know yet why it has no connection: later ones may only be the end of the time.
-      if (failure === undefined || reason(failure).includes('Last error: null')) failure = err
+      ring.dropToken()
+      throw err
     }
-    // Every member has had its turn.
-    if ((failures + 1) % ring.size === 0) await clock.sleep(Math.min(backoffMs(failures / ring.size, clock), Math.max(0, end - clock.monotonic())))
   }
-}
-
-class NotConnected extends Error {
-  constructor(endpoint: string) {
-    super(`no connection to ${endpoint}`)
-  }
-}
-
-function kindOf(err: unknown): FailureKind {
-  if (err instanceof NotConnected) return 'unsent'
-  return isRpcFailure(err) ? failureKind(err) : 'refused'
-}
-
-/** The pause after a number of failures: doubling, with jitter. */
-export function backoffMs(failures: number, clock: Clock): number {
-  return Math.min(BACKOFF_MAX_MS, BACKOFF_MS * 2 ** Math.min(failures, 16)) * (0.5 + clock.random())
-}
-
-function reason(err: unknown): string {
-  return isRpcFailure(err) ? err.details : err instanceof Error ? err.message : 'no member was tried in time'
+  return { members, ring }
 }
 
 /** A stream as grpc-js makes it; etcd3's types do not tell that it is a Node stream. */
@@ -180,8 +122,9 @@ async function* watchStream(ring: Ring, request: IWatchCreateRequest, signal: Ab
   const stream = (await member.watch.watch()) as unknown as Stream<IWatchRequest, IWatchResponse>
   // Cancelling is an error event too, which may come when nobody iterates any more.
   stream.on('error', () => {})
-  const cancel = (): void => stream.cancel()
-  signal.addEventListener('abort', cancel, { once: true })
+  const open: OpenStream = { member, cancel: () => stream.cancel() }
+  ring.streams.add(open)
+  signal.addEventListener('abort', open.cancel, { once: true })
   try {
     if (signal.aborted) return
     stream.write({ create_request: request })
@@ -198,7 +141,8 @@ async function* watchStream(ring: Ring, request: IWatchCreateRequest, signal: Ab
     else ring.demote(member, reason(err))
     throw err
   } finally {
-    signal.removeEventListener('abort', cancel)
+    signal.removeEventListener('abort', open.cancel)
+    ring.streams.delete(open)
     stream.cancel()
   }
 }

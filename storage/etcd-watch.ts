@@ -8,11 +8,12 @@ import type { Clock, Timer } from '../src/base/clock.ts'
 import type { Log } from '../src/base/log.ts'
 import { Compacted, Unavailable } from './backend.ts'
 import type { WatchBatch, WatchEvent } from './backend.ts'
+import { backoffMs } from './etcd-exchange.ts'
 import { failureKind, isRpcFailure } from './etcd-failure.ts'
 import { toRevision } from './etcd-keyspace.ts'
 import type { Keyspace } from './etcd-keyspace.ts'
 import { toWatchEvent } from './etcd-messages.ts'
-import { backoffMs, WatchStalled } from './etcd-transport.ts'
+import { WatchStalled } from './etcd-transport.ts'
 import type { EtcdTransport } from './etcd-transport.ts'
 
 /** What a watch of etcd needs. */
@@ -40,12 +41,12 @@ export async function* watchAfter({ transport, keyspace }: WatchSource, after: n
     // Without events it is progress, which etcd sends only to a watch that has seen everything.
     fragments.push(...response.events)
     if (response.fragment) continue
-    const upTo = fragments.length > 0 ? toRevision(fragments.at(-1)!.kv.mod_revision) : revision
+    const complete = fragments
+    fragments = []
+    const upTo = complete.length > 0 ? toRevision(complete.at(-1)!.kv.mod_revision) : revision
     if (upTo <= last) continue
     last = upTo
-    const events = toEvents(fragments, keyspace)
-    fragments = []
-    yield { events, revision: upTo }
+    yield { events: toEvents(complete, keyspace), revision: upTo }
   }
 }
 
