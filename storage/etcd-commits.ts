@@ -3,14 +3,11 @@ import type { IRequestOp, ITxnRequest, ITxnResponse } from 'etcd3'
 import { LeaseExpired, OutOfSpace, UnknownOutcome } from './backend.ts'
 import type { CommitRequest, CommitResult } from './backend.ts'
 import { checkCommitRequest } from './commit-request.ts'
-import { failureKind, isRpcFailure } from './etcd-failure.ts'
+import { failureKind, FULL, isRpcFailure } from './etcd-failure.ts'
 import { toRevision } from './etcd-keyspace.ts'
 import type { Keyspace } from './etcd-keyspace.ts'
 import { toCommitResult, toTxn } from './etcd-messages.ts'
 import type { EtcdTransport } from './etcd-transport.ts'
-
-const FULL =
-  "etcd's database is full: compact it, defragment every member (etcdctl defrag), then clear the alarm (etcdctl alarm disarm); or give it more room with --quota-backend-bytes"
 
 export interface CommitOptions {
   readonly transport: Pick<EtcdTransport, 'txn'>

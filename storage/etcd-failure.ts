@@ -1,5 +1,9 @@
 /** What a failed call to etcd means: above all, whether the request may have been carried out. */
-import { BackendError, LeaseExpired, TooLarge, Unavailable } from './backend.ts'
+import { BackendError, LeaseExpired, OutOfSpace, TooLarge, Unavailable } from './backend.ts'
+
+/** What an operator has to do about a full database. */
+export const FULL =
+  "etcd's database is full: compact it, defragment every member (etcdctl defrag), then clear the alarm (etcdctl alarm disarm); or give it more room with --quota-backend-bytes"
 
 /** A failed call as gRPC tells it. */
 export interface RpcFailure {
@@ -57,6 +61,8 @@ export function toBackendError(error: unknown): unknown {
   switch (failureKind(error)) {
     case 'tooLarge':
       return new TooLarge(`etcd refuses a request of this size, see its --max-request-bytes and --max-txn-ops: ${error.details}`, options)
+    case 'noSpace':
+      return new OutOfSpace(FULL, options)
     case 'noLease':
       return new LeaseExpired(error.details, options)
     case 'refused':

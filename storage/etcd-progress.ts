@@ -9,11 +9,13 @@ import type { Log } from '../src/base/log.ts'
 
 /** The events of a write that has just been made are on their way for this long, usually. */
 const PATIENCE_MS = 50
+/** After a write that has failed. */
+const RETRY_MS = 1000
 
 export interface ProgressOptions {
   readonly clock: Clock
   readonly log: Log
-  /** The revision up to which the watch has seen everything. */
+  /** The revision up to which the watch has seen everything, or will without more ado: something was written at it. */
   readonly revision: () => number
   /** Writes the progress key. */
   readonly write: () => Promise<unknown>
@@ -34,32 +36,38 @@ export function openProgress({ clock, log, revision, write }: ProgressOptions): 
   let writing = false
   let stopped = false
 
-  const stir = (): void => {
-    if (writing || stopped) return
+  const attempt = async (): Promise<void> => {
+    if (writing || stopped || revision() >= wanted) return
+    let pause = PATIENCE_MS
     writing = true
-    write()
-      .catch((err: unknown) => log.warn('writing the progress key failed, consistent reads may have to wait', { err }))
-      .finally(() => {
-        writing = false
-        schedule()
-      })
+    try {
+      await write()
+    } catch (err) {
+      pause = RETRY_MS
+      log.warn('writing the progress key failed, consistent reads may have to wait', { err })
+    }
+    writing = false
+    schedule(pause)
   }
-  const schedule = (): void => {
-    if (stopped || revision() >= wanted) return
-    // Twice: after a pause of the whole process the timer comes before what has arrived meanwhile.
-    timer ??= clock.schedule(PATIENCE_MS / 2, () => {
-      timer = clock.schedule(PATIENCE_MS / 2, () => {
+  const schedule = (pause: number): void => {
+    if (writing || stopped || revision() >= wanted) return
+    // In two steps: after a pause of the whole process the timer comes before what has arrived meanwhile.
+    timer ??= clock.schedule(pause / 2, () => {
+      timer = clock.schedule(pause / 2, () => {
         timer = undefined
-        if (revision() < wanted) stir()
+        void attempt()
       })
     })
   }
   return {
     want(target) {
       wanted = Math.max(wanted, target)
-      schedule()
+      schedule(PATIENCE_MS)
     },
-    stir,
+    stir() {
+      wanted = Math.max(wanted, revision() + 1)
+      void attempt()
+    },
     stop() {
       stopped = true
       timer?.cancel()

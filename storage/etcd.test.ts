@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { ITxnRequest, ITxnResponse } from 'etcd3'
 import { silentLog } from '../src/base/log.ts'
 import { openManualClock } from '../test/model/manual-clock.ts'
@@ -102,6 +103,7 @@ test('what etcd says has one meaning', () => {
   ]
   for (const [code, details, kind] of kinds) assert.equal(failureKind({ code, details }), kind, details)
   assert.ok(toBackendError(rpcError(3, 'etcdserver: request is too large')) instanceof TooLarge)
+  assert.ok(toBackendError(rpcError(8, 'etcdserver: mvcc: database space exceeded')) instanceof OutOfSpace)
   assert.ok(toBackendError(rpcError(5, 'etcdserver: requested lease not found')) instanceof LeaseExpired)
   assert.ok(toBackendError(rpcError(3, 'etcdserver: authentication failed, invalid user ID or password')) instanceof Unavailable)
   assert.ok(toBackendError(rpcError(3, 'etcdserver: duplicate key given in txn request')) instanceof BackendError)
@@ -152,22 +154,48 @@ test('one of two replicas compacts at each interval, and the other goes on when 
   assert.deepEqual(compactions.slice(2), ['other 102'])
 })
 
-test('a revision that the watch does not come to by itself is stirred, once for all who wait', async () => {
-  const clock = openManualClock()
-  let revision = 10
-  let writes = 0
-  const progress = openProgress({ clock, log: silentLog, revision: () => revision, write: async () => (revision = 20 + writes++) })
-  progress.want(11)
-  revision = 11
-  await clock.advance(100)
-  assert.equal(writes, 0)
-  for (let i = 0; i < 5; i++) progress.want(15)
-  await clock.advance(100)
-  assert.equal(writes, 1)
-  progress.stop()
-  progress.want(90)
-  await clock.advance(100)
-  assert.equal(writes, 1)
+describe('progress on demand', () => {
+  const open = () => {
+    const state = { clock: openManualClock(), revision: 10, writes: 0, fails: false }
+    const write = async (): Promise<void> => {
+      state.writes++
+      if (state.fails) throw new OutOfSpace('full')
+      state.revision = 20
+    }
+    return { state, progress: openProgress({ clock: state.clock, log: silentLog, revision: () => state.revision, write }) }
+  }
+
+  test('nothing is written for a revision that the watch comes to by itself', async () => {
+    const { state, progress } = open()
+    progress.want(11)
+    state.revision = 11
+    await state.clock.advance(5000)
+    assert.equal(state.writes, 0)
+  })
+
+  test('one write serves all who wait', async () => {
+    const { state, progress } = open()
+    for (let i = 0; i < 5; i++) progress.want(15)
+    await state.clock.advance(5000)
+    assert.equal(state.writes, 1)
+    progress.stop()
+    progress.want(90)
+    progress.stir()
+    await state.clock.advance(5000)
+    assert.equal(state.writes, 1)
+  })
+
+  test('a write that fails is tried again after a second', async () => {
+    const { state, progress } = open()
+    state.fails = true
+    progress.stir()
+    await turn()
+    await state.clock.advance(3500)
+    assert.equal(state.writes, 4)
+    state.fails = false
+    await state.clock.advance(3500)
+    assert.equal(state.writes, 5)
+  })
 })
 
 test('options that make no sense are refused', async () => {

@@ -162,7 +162,7 @@ function openWatching({ clock, log, requestTimeoutMs }: EtcdOptions, { transport
       following.expect(written)
     },
   }
-  const progress = openProgress({ clock, log, revision: () => feed.revision, write: () => putOwnKey(commits, keyspace.progressKey, '') })
+  const progress = openProgress({ clock, log, revision: commits.revision, write: () => putOwnKey(commits, keyspace.progressKey, '') })
   return {
     watch: firstBatches.watch,
     commits,

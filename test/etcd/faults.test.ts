@@ -22,6 +22,12 @@ let stores = 0
 const open = (endpoints: readonly string[], options: Partial<EtcdOptions> = {}): Promise<Backend> =>
   openEtcd({ endpoints, prefix: `/faults${++stores}/`, requestTimeoutMs: 3000, clock: systemClock, log: silentLog, ...options })
 
+/** The same "random" numbers at each run: a linear congruential generator. */
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => (state = (state * 1664525 + 1013904223) % 2 ** 32) / 2 ** 32
+}
+
 const proxied = (proxy: TcpProxy): string => `http://127.0.0.1:${proxy.port}`
 
 for (const version of ETCD_VERSIONS) {
@@ -40,9 +46,10 @@ for (const version of ETCD_VERSIONS) {
       const revision = await watched.currentRevision()
       await using collector = collect(watched, { ...RANGE, after: revision })
       await using writers = startWriters([direct, watched], { prefix: 'a/', count: 4, pauseMs: 1 })
+      const random = seeded(25)
       for (let round = 0; round < 25; round++) {
         proxy.delayMs = round % 3 === 0 ? 5 : 0
-        await sleep(Math.random() * 150)
+        await sleep(random() * 150)
         // In the middle of an answer, not only between two.
         if (round % 2 === 0) await new Promise<void>((resolve) => (proxy.onAnswer = resolve))
         proxy.onAnswer = undefined
