@@ -24,21 +24,23 @@ export class ApplyConflicts extends Error {
 
 /** 409 with a cause for each conflict. upstream: NewConflictError */
 export function conflictError(conflicts: readonly Conflict[]): StatusError {
-  const causes = conflicts.map(({ manager, path }) => ({ reason: 'FieldManagerConflict', message: `conflict with ${describe(manager)}`, field: formatPath(path) }))
-  return applyConflict(causes, message(conflicts))
+  const byManager = Map.groupBy(conflicts, ({ manager }) => describe(manager))
+  const causes = [...byManager].flatMap(([manager, own]) =>
+    own.map(({ path }) => ({ reason: 'FieldManagerConflict', message: `conflict with ${manager}`, field: formatPath(path) })))
+  return applyConflict(causes, message(byManager, causes.length))
 }
 
-function message(conflicts: readonly Conflict[]): string {
-  const [first] = conflicts
-  if (first !== undefined && conflicts.length === 1) return `Apply failed with 1 conflict: conflict with ${describe(first.manager)}: ${formatPath(first.path)}`
-  const lines: string[] = []
-  for (const manager of new Set(conflicts.map((conflict) => conflict.manager))) {
-    lines.push(`conflicts with ${describe(manager)}:`)
-    for (const conflict of conflicts) if (conflict.manager === manager) lines.push(`- ${formatPath(conflict.path)}`)
-  }
-  return `Apply failed with ${conflicts.length} conflicts: ${lines.join('\n')}`
+// upstream: getConflictMessage
+function message(byManager: ReadonlyMap<string, readonly Conflict[]>, count: number): string {
+  const one = count === 1
+  const lines = [...byManager].flatMap(([manager, own]) => {
+    const paths = own.map(({ path }) => formatPath(path))
+    return one ? [`conflict with ${manager}: ${paths.join('')}`] : [`conflicts with ${manager}:`, ...paths.map((path) => `- ${path}`)]
+  })
+  return `Apply failed with ${count} conflict${one ? '' : 's'}: ${lines.join('\n')}`
 }
 
+// upstream: printManager
 function describe(identifier: string): string {
   const { manager, operation, apiVersion, subresource } = managerInfo(identifier)
   const through = subresource === '' ? '' : ` with subresource ${goQuote(subresource)}`

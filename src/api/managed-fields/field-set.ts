@@ -73,7 +73,9 @@ function single(path: Path): FieldSet {
 }
 
 // Two sorted lists in one pass; `pick` says what stands for an item of either or of both.
-function zip<T>(left: readonly T[], right: readonly T[], compare: (a: T, b: T) => number, pick: (a: T | undefined, b: T | undefined) => T | undefined): T[] {
+function zip<T>(
+  left: readonly T[], right: readonly T[], compare: (a: T, b: T) => number, pick: (a: T | undefined, b: T | undefined) => T | undefined,
+): T[] {
   const out: T[] = []
   const put = (a: T | undefined, b: T | undefined): void => {
     const item = pick(a, b)
@@ -99,7 +101,8 @@ export function union(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(a)) return b
   return {
     members: zip(a.members, b.members, compareElements, (left, right) => right ?? left),
-    children: zip(a.children, b.children, compareNodes, (left, right) => (left && right ? { element: left.element, set: union(left.set, right.set) } : (left ?? right))),
+    children: zip(a.children, b.children, compareNodes, (left, right) =>
+      left && right ? { element: left.element, set: union(left.set, right.set) } : (left ?? right)),
   }
 }
 
@@ -117,7 +120,8 @@ export function difference(a: FieldSet, b: FieldSet): FieldSet {
   if (isEmptySet(a) || isEmptySet(b)) return a
   return {
     members: zip(a.members, b.members, compareElements, (left, right) => (right ? undefined : left)),
-    children: zip(a.children, b.children, compareNodes, (left, right) => (left && right ? node(left.element, difference(left.set, right.set)) : left)),
+    children: zip(a.children, b.children, compareNodes, (left, right) =>
+      left && right ? node(left.element, difference(left.set, right.set)) : left),
   }
 }
 

@@ -38,8 +38,9 @@ export interface ManagerInfo {
 
 /** The identifier of a manager; texts about several managers follow its order. upstream: BuildManagerIdentifier */
 export function managerIdentifier({ manager, operation, apiVersion, subresource }: ManagerInfo): string {
-  const fields: [string, string][] = [['manager', manager], ['operation', operation], ['apiVersion', operation === 'Apply' ? '' : apiVersion], ['subresource', subresource]]
-  return `{${fields.filter(([, value]) => value !== '').map(([name, value]) => `"${name}":${goJsonString(value)}`).join(',')}}`
+  const fields = { manager, operation, apiVersion: operation === 'Apply' ? '' : apiVersion, subresource }
+  const members = Object.entries(fields).filter(([, value]) => value !== '')
+  return `{${members.map(([name, value]) => `"${name}":${goJsonString(value)}`).join(',')}}`
 }
 
 /** The manager that an identifier stands for. */

@@ -44,10 +44,12 @@ function goneAmongNames({ scope, whole, type }: Pruning, candidates: FieldSet, o
   for (const [apiVersion, set] of owned) {
     const other = scope.typeOf(apiVersion)
     if (apiVersion === whole.apiVersion || other === undefined) continue
-    const there = (object: KubeObject, what: string): KubeObject => convertTyped(scope, object, apiVersion, `${ADD_BACK}${what} object at version ${apiVersion}: `) as KubeObject
+    const there = (object: KubeObject, what: string): KubeObject =>
+      convertTyped(scope, object, apiVersion, `${ADD_BACK}${what} object at version ${apiVersion}: `) as KubeObject
     rest = addBack(there(whole, 'merged'), there(rest, 'pruned'), set, other)
   }
-  const kept = convertTyped(scope, rest, whole.apiVersion, `${PRUNE}failed add back dangling items: failed to convert pruned object to last applied version: `)
+  const lead = `${PRUNE}failed add back dangling items: failed to convert pruned object to last applied version: `
+  const kept = convertTyped(scope, rest, whole.apiVersion, lead)
   return goneFrom(whole, kept as KubeObject, candidates, type)
 }
 

@@ -19,7 +19,10 @@ function replicasPath(definition: ResourceDefinition, apiVersion: string): Path 
   return path === undefined ? null : fieldPath(...path.replace(/^\./, '').split('.'))
 }
 
-/** The managedFields of a Scale: the owners of its parent's replicas. Throws Error when an entry of the parent is not valid. upstream: ScaleHandler.ToSubresource */
+/**
+ * The managedFields of a Scale: the owners of its parent's replicas. Throws Error when an entry of the parent is not valid.
+ * upstream: ScaleHandler.ToSubresource
+ */
 export function toScaleEntries(definition: ResourceDefinition, parent: readonly JsonObject[] | undefined): JsonObject[] | undefined {
   const { managers, times } = decodeManagedFields(parent)
   const out = new Map<string, OwnedFields>()

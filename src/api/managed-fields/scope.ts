@@ -1,7 +1,8 @@
 /**
  * What ownership must know about the resource of a request: the types of its versions, the way between them, and which fields the
  * endpoint resets.
- * upstream: apimachinery/pkg/util/managedfields/internal/{versionconverter,typeconverter}.go, apiextensions-apiserver/pkg/apiserver/customresource_handler.go
+ * upstream: apimachinery/pkg/util/managedfields/internal/{versionconverter,typeconverter}.go,
+ * apiextensions-apiserver/pkg/apiserver/customresource_handler.go
  */
 import { formatApiVersion, isObject, parseApiVersion, type KubeObject } from '../object.ts'
 import { findVersion, type ResourceDefinition } from '../resource.ts'
