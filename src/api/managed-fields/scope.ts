@@ -30,8 +30,6 @@ export interface Endpoint {
 /** An endpoint as the algorithms see it. */
 export interface Scope {
   readonly apiVersion: string
-  readonly group: string
-  readonly version: string
   readonly kind: string
   readonly subresource: string
   /** The type of a version's objects; nothing for a version that is not defined (any more). */
@@ -60,8 +58,6 @@ function resourceScope({ definition, version, subresource, convert }: Endpoint):
   }
   return {
     apiVersion: formatApiVersion(group, version),
-    group,
-    version,
     kind: names.kind,
     subresource,
     renames: convert === undefined,
@@ -88,8 +84,6 @@ function resourceScope({ definition, version, subresource, convert }: Endpoint):
 
 const SCALE_SCOPE: Scope = {
   apiVersion: 'autoscaling/v1',
-  group: 'autoscaling',
-  version: 'v1',
   kind: 'Scale',
   subresource: 'scale',
   renames: true,
