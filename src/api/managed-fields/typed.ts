@@ -61,7 +61,7 @@ function selfTyped(listElement: (self: Atom) => Atom, atomicMap: boolean): Atom 
 const UNTYPED = selfTyped((self) => self, true)
 
 /** Anything, by what it looks like: maps member by member, lists as a whole. upstream: schemaconv deducedDef */
-export const DEDUCED = selfTyped(() => UNTYPED, false)
+const DEDUCED = selfTyped(() => UNTYPED, false)
 
 const scalarAtoms: Record<Scalar, Atom> = {
   numeric: atom({ scalar: 'numeric' }),
