@@ -67,7 +67,7 @@ export async function startServer(options: { readonly backend?: Backend; readonl
     log: silentLog,
   })
   const namespaces = server.store('Namespace')
-  await create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } }, internalWrite(namespaces, ''))
+  if (!namespaces.cache.get('default')) await create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'default' } }, internalWrite(namespaces, ''))
   const kubeconfig = join(directory, 'kubeconfig')
   await writeKubeconfig(kubeconfig, { server: server.url, ca: pki.ca, ...pki.admin, name: 'test' })
   return {
