@@ -17,6 +17,8 @@ export interface Stored {
 
 /** Conversion between the versions of one resource. Objects are whole, pruned and defaulted in their own version. */
 export interface Conversion {
+  /** The versions differ in nothing but their name (strategy None of a CRD). */
+  readonly renamesOnly?: true
   /** Name of the hub version. */
   readonly hub: string
   /** Hub object → the form that `version` shows. `version` may be the hub itself. */

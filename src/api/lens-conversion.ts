@@ -47,6 +47,7 @@ export function noConversion(definition: ResourceDefinition): Conversion {
     return object.apiVersion === apiVersion ? object : { ...object, apiVersion }
   }
   return {
+    renamesOnly: true,
     hub,
     show: as,
     lift: (object) => as(object, hub),

@@ -1,11 +1,12 @@
 /** POST: steps 6 to 14 of the road, in upstream's order. upstream: registry/generic/registry/store.go: create; registry/rest/create.go: BeforeCreate */
 import { checkCreate } from '../api/check.ts'
-import { trackUpdate } from '../api/managed-fields/track.ts'
+import { trackUpdate } from '../api/managed-fields/update.ts'
 import { dedupOwnerReferences, dropStatus, finalizerWarnings, generateName, stampForCreate, wipeForCreate } from '../api/metadata.ts'
 import { isObject, type KubeObject } from '../api/object.ts'
 import { alreadyExists, invalid, rawError } from '../api/status.ts'
 import { admit, validateAdmission } from './admission.ts'
 import { commitObject, type WriteOutcome } from './commit-object.ts'
+import { endpointOf } from './ownership.ts'
 import { parseUintError } from './resource-version.ts'
 import { relativeKey, requestVersion, type ResourceStore } from './resource-store.ts'
 import { hasStatusSubresource, settleNamespace, unstored, type WriteOptions, type WriteResult } from './write.ts'
@@ -17,7 +18,12 @@ export async function create(store: ResourceStore, body: KubeObject, options: Wr
   const wiped = settleNamespace({ ...body, metadata: wipeForCreate(body.metadata) }, options.namespace)
   const deduped = dedupOwnerReferences(wiped)
   if (deduped.warning) options.warn(deduped.warning)
-  const owned = trackUpdate(deduped.object)
+  const owned = trackUpdate({ ...endpointOf(store, options, undefined), live: undefined, next: deduped.object, manager: options.manager, now: store.clock.now() })
+  return await createOwned(store, owned, options)
+}
+
+/** Creates an object whose ownership of fields is settled. */
+export async function createOwned(store: ResourceStore, owned: KubeObject, options: WriteOptions): Promise<WriteResult> {
   const admitted = await admit(store.admission, { ...admissionRequest(store, owned, options), object: owned })
   const base = admitted.metadata.generateName ?? ''
   const generated = !admitted.metadata.name && base !== ''
@@ -70,7 +76,7 @@ async function storeNew(store: ResourceStore, object: KubeObject, options: Write
     const live = await store.backend.get(store.prefix + key)
     return live ? { kind: 'exists', terminating: isTerminating(store, live.value) } : { kind: 'result', result: { ...unstored(hub, store, options.version), created: true } }
   }
-  const outcome: WriteOutcome = await commitObject(store, { key, expected: 0, hub })
+  const outcome: WriteOutcome = await commitObject(store, { key, expected: 0, hub, mayLoseManagedFields: !options.applied })
   if (outcome.kind === 'lost') return { kind: 'exists', terminating: outcome.live !== undefined && isTerminating(store, outcome.live.value) }
   const ready = store.codec.encode(key, outcome.value, options.version)
   return { kind: 'result', result: { ready, revision: outcome.revision, created: true } }

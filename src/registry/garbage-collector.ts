@@ -215,7 +215,7 @@ async function dropFinalizer(node: Node, name: string): Promise<void> {
 
 // An update that holds only for the very object, and leaves no empty lists behind.
 async function change(node: Node, transform: (object: KubeObject) => KubeObject): Promise<void> {
-  await update(node.store, (live) => (live.metadata.uid === node.uid ? withoutEmpties(transform(live)) : live), { ...internalWrite(node.store, node.namespace), name: node.name, patch: true })
+  await update(node.store, (live) => (live.metadata.uid === node.uid ? withoutEmpties(transform(live)) : live), { ...internalWrite(node.store, node.namespace), name: node.name, kind: 'patch' })
 }
 
 function withoutEmpties(object: KubeObject): KubeObject {

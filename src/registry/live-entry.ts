@@ -1,5 +1,6 @@
 /** The live object that a write starts from. */
 import type { KeyValue } from '../../storage/backend.ts'
+import { Undecodable } from '../../storage/watch-cache.ts'
 import type { KubeObject } from '../api/object.ts'
 import { internalError } from '../api/status.ts'
 import { refusal } from './commit-object.ts'
@@ -39,6 +40,6 @@ function open(store: ResourceStore, key: string, revision: number, value: Uint8A
   try {
     return { key, revision, value, hub: store.codec.open(value) }
   } catch (error) {
-    throw internalError(`cannot decode ${key}: ${error instanceof Error ? error.message : String(error)}`)
+    throw internalError(new Undecodable(key, error).message)
   }
 }

@@ -4,24 +4,26 @@
  * upstream: registry/generic/registry/store.go: Update; storage/etcd3/store.go: GuaranteedUpdate
  */
 import { checkStatusUpdate, checkUpdate } from '../api/check.ts'
-import { trackUpdate } from '../api/managed-fields/track.ts'
+import { ignoreTimestamps } from '../api/managed-fields/timestamps.ts'
+import { trackUpdate } from '../api/managed-fields/update.ts'
 import { dedupOwnerReferences, endsDeletion, finalizerWarnings, prepareForStatusUpdate, prepareMetadataForUpdate } from '../api/metadata.ts'
 import type { KubeObject } from '../api/object.ts'
 import { conflict, fieldError, invalid, notFound, OPTIMISTIC_LOCK, rawError } from '../api/status.ts'
 import { admit, validateAdmission } from './admission.ts'
 import { commitObject } from './commit-object.ts'
 import { currentEntry, latestEntry, toLive, type LiveEntry } from './live-entry.ts'
+import { endpointOf } from './ownership.ts'
 import { parseUintError } from './resource-version.ts'
 import { relativeKey, requestVersion, type ResourceStore } from './resource-store.ts'
 import { encodeView, hasStatusSubresource, unstored, type WriteOptions, type WriteResult } from './write.ts'
 
-/** The live object as the request version shows it, resourceVersion attached → the object to store, pruned and defaulted. */
-export type Transform = (live: KubeObject) => KubeObject
+/** The live object as the request version shows it, resourceVersion attached, and in hub form → the object to store, pruned and defaulted. */
+export type Transform = (live: KubeObject, hub: KubeObject) => KubeObject
 
 export interface UpdateOptions extends WriteOptions {
   readonly name: string
-  /** PATCH: some checks and texts differ from PUT. */
-  readonly patch: boolean
+  /** Some checks and texts differ; an apply has settled the ownership of fields itself. */
+  readonly kind: 'put' | 'patch' | 'apply'
 }
 
 /** Updates an object. Throws 404, 409, 422 and what `transform` throws. */
@@ -67,15 +69,18 @@ type Attempt =
 
 async function attempt(store: ResourceStore, live: LiveEntry, transform: Transform, options: UpdateOptions): Promise<Attempt> {
   const old = attachRevision(store.codec.view(live.hub, options.version), live.revision)
-  const sent = transform(old)
+  const sent = transform(old, live.hub)
   checkUid(store, sent, old, live, options)
-  const deduped = dedupOwnerReferences(sent, options.patch ? 'admission' : 'request')
+  const deduped = dedupOwnerReferences(sent, options.kind === 'put' ? 'request' : 'admission')
   if (deduped.warning) options.warn(deduped.warning)
-  const owned = trackUpdate(deduped.object)
+  const owned =
+    options.kind === 'apply'
+      ? deduped.object
+      : trackUpdate({ ...endpointOf(store, options, live.hub), live: old, next: deduped.object, manager: options.manager, now: store.clock.now() })
   const request = admissionRequest(store, old, options)
   const admitted = await admit(store.admission, { ...request, object: owned })
   checkRevision(store, admitted, live, options)
-  const object = prepare(store, admitted, old, options)
+  const object = ignoreTimestamps(prepare(store, admitted, old, options), old)
   await validateAdmission(store.admission, { ...request, object })
   return await storeUpdated(store, live, object, options)
 }
@@ -93,7 +98,7 @@ export function attachRevision(object: KubeObject, revision: number): KubeObject
 // upstream: rest.DefaultUpdatedObjectInfo with its UID precondition; a patch is caught by the metadata validation instead.
 function checkUid(store: ResourceStore, sent: KubeObject, old: KubeObject, live: LiveEntry, options: UpdateOptions): void {
   const uid = sent.metadata.uid ?? ''
-  if (options.patch || uid === '' || uid === old.metadata.uid) return
+  if (options.kind !== 'put' || uid === '' || uid === old.metadata.uid) return
   const key = `/registry/${store.definition.group}/${store.definition.names.plural}/${live.key}`
   throw conflict(store.resource, options.name,
     `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`)
@@ -139,7 +144,7 @@ async function storeUpdated(store: ResourceStore, live: LiveEntry, object: KubeO
     if (outcome.kind === 'lost') return lost(store, live.key, outcome.live)
     return { kind: 'done', result: { ready: encodeView(store, hub, options.version), revision: live.revision } }
   }
-  const outcome = await commitObject(store, { key: live.key, expected: live.revision, hub, current: live.value })
+  const outcome = await commitObject(store, { key: live.key, expected: live.revision, hub, current: live.value, mayLoseManagedFields: options.kind !== 'apply' })
   if (outcome.kind === 'lost') return lost(store, live.key, outcome.live)
   const result = { ready: store.codec.encode(live.key, outcome.value, options.version), revision: outcome.revision }
   return { kind: outcome.kind === 'unchanged' ? 'unchanged' : 'done', result }

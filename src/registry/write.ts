@@ -12,13 +12,20 @@ export interface WriteOptions {
   readonly namespace: string
   readonly subresource: string
   readonly dryRun: boolean
+  /** An apply, which has settled the ownership of fields itself. */
+  readonly applied?: true
+  /** Under which name the writer owns the fields that it sets. */
+  readonly manager: string
   /** Takes the texts of Warning headers, in order. */
   readonly warn: (text: string) => void
 }
 
+/** The field manager of the server's own writes. */
+const OWN_MANAGER = 'mlops-apiserver'
+
 /** The options of a write that the server makes itself: in the hub version, warnings unread. */
 export function internalWrite(store: ResourceStore, namespace: string): WriteOptions {
-  return { version: store.conversion.hub, namespace, subresource: '', dryRun: false, warn: () => {} }
+  return { version: store.conversion.hub, namespace, subresource: '', dryRun: false, manager: OWN_MANAGER, warn: () => {} }
 }
 
 /** The object that a write leaves, in the request version, without its resourceVersion, which is `revision` (absent: none yet, a dry-run creation). */

@@ -43,16 +43,23 @@ function dryRunErrors(values: readonly string[]): FieldError[] {
 
 const VALIDATIONS = ['', 'Ignore', 'Strict', 'Warn']
 
-/** Parses the options of a create, update or patch. `kind` names the options in errors. Throws 422. */
+/** Parses the options of a create, update or patch that is no apply. `kind` names the options in errors. Throws 422. */
 export function parseModifyOptions(query: URLSearchParams, kind: 'CreateOptions' | 'UpdateOptions' | 'PatchOptions'): ModifyOptions {
+  return parseModify(query, kind, kind === 'PatchOptions' && parseBool(query, 'force') !== undefined ? [fieldError('FieldValueForbidden', 'force', '', 'may not be specified for non-apply patch')] : [])
+}
+
+/** Parses the options of an apply, which needs a field manager. Throws 422. */
+export function parseApplyOptions(query: URLSearchParams): ModifyOptions & { readonly force: boolean } {
+  const nameless = (query.get('fieldManager') ?? '') === ''
+  const errors = nameless ? [fieldError('FieldValueRequired', 'fieldManager', '', 'is required for apply patch')] : []
+  return { ...parseModify(query, 'PatchOptions', errors), force: parseBool(query, 'force') ?? false }
+}
+
+function parseModify(query: URLSearchParams, kind: string, found: readonly FieldError[]): ModifyOptions {
   const dryRun = query.getAll('dryRun')
   const validation = query.get('fieldValidation') ?? ''
   const manager = query.get('fieldManager') ?? ''
-  const errors = dryRunErrors(dryRun)
-  if (kind === 'PatchOptions' && parseBool(query, 'force') !== undefined) {
-    errors.unshift(fieldError('FieldValueForbidden', 'force', '', 'may not be specified for non-apply patch'))
-  }
-  errors.push(...fieldManagerErrors(manager))
+  const errors = [...found, ...dryRunErrors(dryRun), ...fieldManagerErrors(manager)]
   if (!VALIDATIONS.includes(validation)) {
     errors.push(fieldError('FieldValueNotSupported', 'fieldValidation', validation, `supported values: ${VALIDATIONS.map(goQuote).join(', ')}`))
   }

@@ -2,12 +2,14 @@
  * PATCH bodies → a Transform for the registry's update loop.
  * upstream: apiserver/pkg/endpoints/handlers/patch.go
  */
-import { checkDepth, decodeJson, encodeJson, findingsAsWarnings } from '../api/codec.ts'
+import { checkDepth, decodeJson, decodeYaml, encodeJson, findingsAsWarnings } from '../api/codec.ts'
+import { jsonKind } from '../api/go-json-error.ts'
 import { formatApiVersion, getKey, isObject, type Json, type JsonObject, type KubeObject } from '../api/object.ts'
 import { applyJsonPatch, applyMergePatch, decodeJsonPatch, decodeMergePatch } from '../api/patch.ts'
 import { receive } from '../api/receive.ts'
 import { applyStrategicMerge } from '../api/strategic-merge.ts'
 import { badRequest, fieldError, invalid, invalidPatch, StatusError, unsupportedMediaType } from '../api/status.ts'
+import type { Configuration } from '../registry/apply.ts'
 import type { ResourceStore } from '../registry/resource-store.ts'
 import type { Transform } from '../registry/update.ts'
 import { checkName, settleNamespace } from '../registry/write.ts'
@@ -17,13 +19,14 @@ import type { FieldValidation } from './options.ts'
 const JSON_PATCH = 'application/json-patch+json'
 const MERGE_PATCH = 'application/merge-patch+json'
 const STRATEGIC = 'application/strategic-merge-patch+json'
-const APPLY = 'application/apply-patch+yaml'
+/** The media type of server-side apply. */
+export const APPLY_PATCH = 'application/apply-patch+yaml'
 
 /** The type of a PATCH: everything before `;`, case-sensitive. Throws 415. */
 export function patchMediaType(header: string | undefined, store: ResourceStore): string {
   const type = (header ?? '').split(';')[0] ?? ''
-  const served = [JSON_PATCH, MERGE_PATCH, ...(store.strategy.strategicMergeKeys ? [STRATEGIC] : [])]
-  if (!served.includes(type)) throw unsupportedMediaType([JSON_PATCH, MERGE_PATCH, ...(store.strategy.strategicMergeKeys ? [STRATEGIC] : []), APPLY])
+  const served = [JSON_PATCH, MERGE_PATCH, ...(store.strategy.strategicMergeKeys ? [STRATEGIC] : []), APPLY_PATCH]
+  if (!served.includes(type)) throw unsupportedMediaType(served)
   return type
 }
 
@@ -33,6 +36,38 @@ export function createPatch(context: RequestContext, mediaType: string, bytes: U
   return (live) => {
     decoded ??= decode(context, mediaType, Buffer.from(bytes).toString('utf8'), validation !== 'Ignore')
     return receivePatched(context, decoded.apply(live), decoded.findings, validation)
+  }
+}
+
+/** The configuration of an apply: YAML, and so JSON as well. Throws 400 when it is decoded, or for duplicate keys under Strict. */
+export function createConfiguration(context: RequestContext, bytes: Uint8Array, validation: FieldValidation): Configuration {
+  let decoded: { readonly value: JsonObject; readonly duplicates: readonly string[] } | undefined
+  return {
+    decode() {
+      decoded ??= decodeConfiguration(Buffer.from(bytes).toString('utf8'))
+      return decoded.value
+    },
+    check() {
+      const duplicates = decoded?.duplicates ?? []
+      if (duplicates.length === 0 || validation === 'Ignore') return
+      if (validation === 'Warn') for (const text of duplicates) context.warnings.add(text)
+      else throw badRequest(`error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n${duplicates.map((line) => `  ${line}`).join('\n')}`)
+    },
+  }
+}
+
+function decodeConfiguration(text: string): { value: JsonObject; duplicates: string[] } {
+  const { value, duplicates } = decodeOr400(text)
+  if (isObject(value)) return { value, duplicates }
+  if (value === null) return { value: {}, duplicates }
+  throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${jsonKind(value)} into Go value of type map[string]interface {}`)
+}
+
+function decodeOr400(text: string) {
+  try {
+    return decodeYaml(text)
+  } catch (error) {
+    throw badRequest(`error decoding YAML: error converting YAML to JSON: ${error instanceof Error ? error.message : String(error)}`)
   }
 }
 

@@ -84,6 +84,19 @@ for (const version of KUBECTL_VERSIONS) {
       assert.match((await k(['patch', 'nvj', 'edit', '--type', 'merge', '-p', '{"spec":{"notebook":{"path":"other.ipynb"}}}'])).stderr, /field is immutable/)
     })
 
+    test('server-side apply by two managers who conflict', async () => {
+      const applied = (manager: string, extra: string, ...flags: string[]) => k(['apply', '--server-side', '--field-manager', manager, ...flags, '-f', '-'], job('shared', extra))
+      ok(await applied('alice', '  suspend: true\n'))
+      ok(await applied('alice', '  suspend: true\n'))
+      const refused = await applied('bob', '  suspend: false\n')
+      assert.equal(refused.code, 1)
+      assert.match(refused.stderr, /Apply failed with 1 conflict: conflict with "alice": \.spec\.suspend/)
+      ok(await applied('bob', '  suspend: false\n', '--force-conflicts'))
+      const managers = ok(await k(['get', 'nvj', 'shared', '--show-managed-fields', '-o', 'jsonpath={range .metadata.managedFields[*]}{.manager} {.operation};{end}']))
+      assert.deepEqual(managers.split(';').filter(Boolean).sort(), ['alice Apply', 'bob Apply'])
+      assert.equal(ok(await k(['get', 'nvj', 'shared', '-o', 'jsonpath={.spec.suspend}'])), 'false')
+    })
+
     test('explain, api-resources, wait', async () => {
       assert.match(ok(await k(['explain', 'nvj.spec.activeDeadlineSeconds'])), /VERSION: +v1\n[\s\S]*FIELD: activeDeadlineSeconds/)
       assert.match(ok(await k(['explain', 'nvj.spec.timeoutSeconds', '--api-version', 'mlops.dev/v1alpha1'])), /FIELD: timeoutSeconds/)

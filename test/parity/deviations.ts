@@ -9,10 +9,6 @@ export interface Exclusion {
 
 export const exclusions: readonly Exclusion[] = [
   {
-    reason: 'server-side apply is not served yet',
-    applies: ({ steps }) => steps.some(({ ct }) => ct === 'application/apply-patch+yaml'),
-  },
-  {
     reason: 'the scale subresource is not served yet',
     applies: ({ steps }) => steps.some(({ path }) => path.endsWith('/scale')),
   },

@@ -1,7 +1,7 @@
 /**
  * Answers in a form in which two servers can be compared: what differs from run to run (uids, resourceVersions, times, …) becomes a name by
  * order of first appearance within a scenario, so that equality still shows; what has no order is sorted. The recorded answers are in this
- * form. managedFields are left out on both sides until they are kept.
+ * form.
  */
 import type { Recorded } from './scenarios.ts'
 import type { RawAnswer } from './send.ts'
@@ -67,7 +67,7 @@ function normal(value: unknown, names: Names, path: Path): unknown {
   if (Array.isArray(value)) return value.map((item) => normal(item, names, path))
   if (!isRecord(value)) return value
   const ofList = 'items' in value || value.kind === 'Table'
-  const members = Object.entries(value).filter(([key]) => key !== 'selfLink' && key !== 'managedFields')
+  const members = Object.entries(value).filter(([key]) => key !== 'selfLink')
   const place = (key: string): Path => [...path, key === 'metadata' && ofList ? 'list' : key]
   // Unlike an assignment, this makes a member of `__proto__` too.
   return Object.fromEntries(members.map(([key, member]) => [key, normalMember(key, member, names, path) ?? normal(member, names, place(key))]))
@@ -75,6 +75,7 @@ function normal(value: unknown, names: Names, path: Path): unknown {
 
 // Undefined: nothing special about this member.
 function normalMember(key: string, value: unknown, names: Names, path: Path): unknown {
+  if (key === 'managedFields' && Array.isArray(value)) return value.map((entry) => timeless(normal(entry, names, path))).sort(byText)
   if (typeof value !== 'string') return undefined
   const parent = path.at(-1)
   if (key === 'uid' && value.length === 36) return names.of('uid', value)
@@ -85,6 +86,11 @@ function normalMember(key: string, value: unknown, names: Names, path: Path): un
   if (key === 'continue' && value !== '') return '<continue>'
   if (key === 'name' && parent === 'metadata' && /-gen-[a-z0-9]{5}$/.test(value)) return names.of('gen', value)
   return undefined
+}
+
+function timeless(entry: unknown): unknown {
+  const members = isRecord(entry) ? Object.entries(entry).map(([key, value]) => [key, key === 'time' ? NOW : value] as const) : []
+  return Object.fromEntries([...members].sort(([a], [b]) => byCodePoint(a, b)))
 }
 
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
@@ -105,29 +111,18 @@ function normalText(text: string, names: Names): string {
   return out
 }
 
-/** A recorded answer as it is compared: without managedFields, also where an object is quoted in a text. */
+/** A recorded answer as it is compared: its managedFields in the order of ours. */
 export function normalReference({ status, headers, body }: Recorded): Recorded {
-  const cut = withoutManagedFields(body)
-  return { status, headers, body: Array.isArray(cut) ? cut.map(sortFrame) : sorted(cut) }
+  const ordered = withSortedManagedFields(body)
+  return { status, headers, body: Array.isArray(ordered) ? ordered.map(sortFrame) : sorted(ordered) }
 }
 
-function withoutManagedFields(value: unknown): unknown {
-  if (typeof value === 'string') return cutManagedFields(value)
-  if (Array.isArray(value)) return value.map(withoutManagedFields)
+function withSortedManagedFields(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withSortedManagedFields)
   if (!isRecord(value)) return value
-  return Object.fromEntries(Object.entries(value).filter(([key]) => key !== 'managedFields').map(([key, member]) => [key, withoutManagedFields(member)]))
-}
-
-const QUOTED = /\\*"managedFields\\*":\[/
-const YAML = /\n( *)managedFields:\n(?:\1[ -].*\n)*/g
-
-function cutManagedFields(text: string): string {
-  const start = QUOTED.exec(text)
-  if (!start) return text.replace(YAML, '\n')
-  let depth = 1
-  let end = start.index + start[0].length
-  for (; depth > 0 && end < text.length; end++) depth += text[end] === '[' ? 1 : text[end] === ']' ? -1 : 0
-  return text.slice(0, start.index) + text.slice(text[end] === ',' ? end + 1 : end)
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [key, key === 'managedFields' && Array.isArray(member) ? member.map(timeless).sort(byText) : withSortedManagedFields(member)]),
+  )
 }
 
 // Causes and the errors of an aggregate have no order, nor have the resources of a discovery document; ages pass.
@@ -141,6 +136,8 @@ function sorted(value: unknown): unknown {
 
 function sortedStatus(status: Record<string, unknown>): unknown {
   const { details, message } = status
+  // Which of several errors are named is random.
+  if (typeof message === 'string' && message.includes('create typed patch object')) return { ...status, message: message.replace(/\): [\s\S]*/, ')') }
   if (!isRecord(details) || !Array.isArray(details.causes) || details.causes.length === 0) return status
   const causes = [...(details.causes as unknown[])].sort(byText)
   return { ...status, details: { ...details, causes }, ...(typeof message === 'string' ? { message: sortedAggregate(message) } : {}) }
