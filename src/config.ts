@@ -3,7 +3,7 @@
  * main.ts read argv and the environment.
  */
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import { LOG_LEVELS, type LogLevel } from './base/log.ts'
 
 /** One setting. `parse` turns its text into the value, or throws an Error that says what is allowed. */
@@ -14,6 +14,8 @@ export interface Setting<T = unknown> {
   readonly value?: string
   /** The default, as it is shown; undefined: none. */
   readonly default?: string
+  /** May be given several times; in the environment, separated as PATH is. */
+  readonly list?: true
   readonly help: string
   readonly parse: (text: string) => T
 }
@@ -27,6 +29,8 @@ function integer(name: string, min: number, max: number): (text: string) => numb
 }
 
 const text = (value: string): string => value
+
+const paths = (value: string): readonly string[] => value.split(delimiter).filter((path) => path !== '')
 
 function boolean(value: string): boolean {
   if (['true', '1', 'yes', ''].includes(value.toLowerCase())) return true
@@ -49,6 +53,8 @@ export const SETTINGS = {
   concurrency: { flag: '--concurrency', env: 'MLOPS_CONCURRENCY', value: 'N', default: '2', help: 'jobs that run at the same time', parse: integer('concurrency', 1, 64) },
   python: { flag: '--python', env: 'MLOPS_PYTHON', value: 'PROGRAM', default: 'python3', help: 'Python 3 that the notebook environment is made with', parse: text },
   cacheMegabytes: { flag: '--cache-megabytes', env: 'MLOPS_CACHE_MEGABYTES', value: 'MB', default: '256', help: 'memory for the JSON of objects in versions other than the stored one', parse: integer('cache megabytes', 1, 65_536) },
+  definitions: { flag: '--definition', env: 'MLOPS_DEFINITIONS', value: 'PATH', list: true, default: '', help: 'CustomResourceDefinition manifests to serve as well: files or folders', parse: paths },
+  lenses: { flag: '--lenses', env: 'MLOPS_LENSES', value: 'FILE', list: true, default: '', help: 'files of lenses between the versions of such definitions', parse: paths },
   kubeconfig: { flag: '--kubeconfig', env: 'MLOPS_KUBECONFIG', value: 'FILE', default: '<data-dir>/kubeconfig', help: 'how the worker reaches the API', parse: text },
   logLevel: { flag: '--log-level', env: 'MLOPS_LOG_LEVEL', value: 'LEVEL', default: 'warn', help: `one of ${LOG_LEVELS.join(', ')}`, parse: logLevel },
 } as const satisfies Record<string, Setting>
@@ -67,7 +73,7 @@ export class ConfigError extends Error {
 }
 
 /**
- * Settings from flags, then the environment, then defaults. `flags` holds what the command line gave (texts, or false for a `--no-…` switch).
+ * Settings from flags, then the environment, then defaults. `flags` holds what the command line gave (texts, lists of them, or false for a `--no-…` switch).
  * Throws ConfigError with every problem at once.
  */
 export function readConfig(flags: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string | undefined>>): Config {
@@ -75,7 +81,7 @@ export function readConfig(flags: Readonly<Record<string, unknown>>, env: Readon
   const read = (name: SettingName): unknown => {
     const setting: Setting = SETTINGS[name]
     const flag = flags[name]
-    const given = flag === false ? 'false' : typeof flag === 'string' ? flag : undefined
+    const given = flag === false ? 'false' : Array.isArray(flag) ? flag.join(delimiter) : typeof flag === 'string' ? flag : undefined
     const source = given !== undefined ? setting.flag : setting.env
     const raw = given ?? env[setting.env] ?? defaultText(name, env)
     try {

@@ -1,9 +1,9 @@
 /** argv → command: the only place that exits the process and handles its signals. */
 import { Command, CommanderError, Option } from 'commander'
-import { ConfigError, readConfig, SETTINGS, type Config, type SettingName } from './config.ts'
+import { ConfigError, readConfig, SETTINGS, type Config, type Setting, type SettingName } from './config.ts'
 
 /** Flags of each command, by setting. */
-const STANDALONE: readonly SettingName[] = ['dataDir', 'port', 'samples', 'worker', 'concurrency', 'python', 'cacheMegabytes', 'logLevel']
+const STANDALONE: readonly SettingName[] = ['dataDir', 'port', 'samples', 'worker', 'concurrency', 'python', 'cacheMegabytes', 'definitions', 'lenses', 'logLevel']
 const WORKER: readonly SettingName[] = ['kubeconfig', 'dataDir', 'concurrency', 'python', 'logLevel']
 
 // Aborts at the first signal. A second one changes nothing, since a stop is bounded in time: the terminal and the launcher may both send one.
@@ -13,12 +13,22 @@ function stopSignal(): AbortSignal {
   return stop.signal
 }
 
+// A reader that has seen enough (`| head`) is no error.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code !== 'EPIPE') throw error
+  process.exit(0)
+})
+
 function addSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) {
-    const setting: { flag: string; value?: string; help: string; env: string; default?: string } = SETTINGS[name]
+    const setting: Setting = SETTINGS[name]
     const flags = setting.value ? `${setting.flag} <${setting.value}>` : setting.flag
-    const shown = setting.flag.startsWith('--no-') ? '' : `, default ${setting.default}`
-    command.addOption(new Option(flags, `${setting.help} (${setting.env}${shown})`))
+    const shown = setting.list ? ', repeatable' : setting.flag.startsWith('--no-') ? '' : `, default ${setting.default}`
+    const option = new Option(flags, `${setting.help} (${setting.env}${shown})`)
+    // Under the setting's own name, whatever the flag is called.
+    option.attributeName = () => name
+    if (setting.list) option.argParser((value: string, previous: string[] | undefined) => [...(previous ?? []), value])
+    command.addOption(option)
   }
   return command
 }
@@ -42,6 +52,40 @@ addSettings(program.command('standalone').description('everything on this machin
 addSettings(program.command('worker').description('runs the jobs of an API server'), WORKER).action(async (options) => {
   const { runWorkerCommand } = await import('./commands/worker-command.ts')
   await runWorkerCommand(configOf(options), { signal: stopSignal(), environment: process.env })
+})
+
+const definitions = program.command('definitions').description('CustomResourceDefinition manifests')
+
+definitions
+  .command('check')
+  .description('what a kube-apiserver answers to the creation of each definition; exit 1 on errors')
+  .argument('<file...>', 'files or folders')
+  .addOption(new Option('-o, --output <FORM>', 'text, or json: a list with a Status for each document').choices(['text', 'json']).default('text'))
+  .addOption(new Option('--field-validation <MODE>', 'unknown and duplicate fields are errors, or warnings').choices(['Strict', 'Warn']).default('Strict'))
+  .action(async (files: string[], { output, fieldValidation }) => {
+    const { runDefinitionsCheck } = await import('./commands/definitions.ts')
+    process.exitCode = await runDefinitionsCheck({ files, output, fieldValidation, out: process.stdout, err: process.stderr })
+  })
+
+definitions
+  .command('print')
+  .description('the built-in definitions as manifests')
+  .action(async () => {
+    const { runDefinitionsPrint } = await import('./commands/definitions.ts')
+    process.exitCode = await runDefinitionsPrint({ out: process.stdout })
+  })
+
+addSettings(
+  program
+    .command('convert')
+    .description('rewrites manifests in another version')
+    .requiredOption('-f, --filename <FILE...>', 'manifests; - is standard input')
+    .requiredOption('--to <VERSION>', 'the version, such as v1'),
+  ['definitions', 'lenses'],
+).action(async ({ filename, to, ...options }) => {
+  const { runConvert } = await import('./commands/convert.ts')
+  const config = configOf(options)
+  process.exitCode = await runConvert({ files: filename, to, definitions: config.definitions, lenses: config.lenses, out: process.stdout, err: process.stderr })
 })
 
 program

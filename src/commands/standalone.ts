@@ -8,6 +8,7 @@ import type { Backend } from '../../storage/backend.ts'
 import { systemClock, type Clock } from '../base/clock.ts'
 import { openLog, type Log } from '../base/log.ts'
 import { makeDirectories } from '../base/make-directories.ts'
+import { qualifiedName } from '../api/resource.ts'
 import { StatusError } from '../api/status.ts'
 import type { Config } from '../config.ts'
 import { create } from '../registry/create.ts'
@@ -17,9 +18,11 @@ import { emptyNamespaces } from '../registry/empty-namespaces.ts'
 import { expireObjects } from '../registry/expire-objects.ts'
 import { resources } from '../resources/index.ts'
 import { coreResources } from '../resources/core/index.ts'
+import type { ServedResource } from '../registry/resource-store.ts'
 import { serveGitRepository } from '../server/git-repository.ts'
 import { openApiServer, type ApiServer } from './api-server.ts'
 import { writeKubeconfig } from './kubeconfig.ts'
+import { loadDefinitions } from './load-definitions.ts'
 import { ensurePki, type Pki } from './pki.ts'
 import { followSamples, sampleTable } from './run-samples.ts'
 import { createSampleJobs, prepareSampleRepository, SAMPLES, SAMPLES_PATH } from './samples.ts'
@@ -29,16 +32,19 @@ import { startWorkerProcess, type WorkerProcess } from './worker-process.ts'
 const HOST = '127.0.0.1'
 const GRACE_MS = 5000
 
-/** Runs until the signal aborts, then stops cleanly. Throws when the data directory or the port cannot be used. */
-export async function runStandalone(config: Config, options: { readonly signal: AbortSignal; readonly out: Output }): Promise<void> {
+/** Runs until the signal aborts, then stops cleanly. Throws when the data directory, the port or a definition cannot be used. */
+export async function runStandalone(given: Config, options: { readonly signal: AbortSignal; readonly out: Output }): Promise<void> {
   const clock = systemClock
-  const log = openLog(config.logLevel)
+  const log = openLog(given.logLevel)
   const { signal, out } = options
+  const served = await chooseResources(given, out)
+  // The worker and the samples are made for the built-in definition only.
+  const config = jobs && served.includes(jobs) ? given : { ...given, worker: false, samples: false }
   makeDataDirectory(config.dataDir)
   const backend = await openSqlite({ directory: join(config.dataDir, 'store'), clock, log })
   try {
     const pki = await ensurePki(join(config.dataDir, 'pki'), { hosts: ['localhost', HOST, '::1'], clock })
-    const server = await startServer(config, backend, pki, { clock, log })
+    const server = await startServer(config, served, backend, pki, { clock, log })
     try {
       await serve(config, server, pki, { clock, log, signal, out })
     } finally {
@@ -47,6 +53,16 @@ export async function runStandalone(config: Config, options: { readonly signal: 
   } finally {
     await backend.close()
   }
+}
+
+/** The resource that the worker acts on. */
+const jobs = resources.find(({ definition }) => definition.names.kind === 'NotebookValidationJob')
+
+// Definitions from files come beside the built-in ones; one of the same name takes its place.
+async function chooseResources({ definitions, lenses }: Config, out: Output): Promise<readonly ServedResource[]> {
+  const loaded = definitions.length > 0 ? await loadDefinitions(definitions, { lenses, warn: (text) => out.write(`${text}\n`) }) : []
+  const replaced = new Set(loaded.map(({ definition }) => qualifiedName(definition)))
+  return [...resources.filter(({ definition }) => !replaced.has(qualifiedName(definition))), ...loaded]
 }
 
 interface Surroundings {
@@ -62,11 +78,11 @@ function makeDataDirectory(directory: string): void {
   }
 }
 
-async function startServer(config: Config, backend: Backend, pki: Pki, { clock, log }: Surroundings): Promise<ApiServer> {
+async function startServer(config: Config, served: readonly ServedResource[], backend: Backend, pki: Pki, { clock, log }: Surroundings): Promise<ApiServer> {
   const repository = config.samples ? await prepareSampleRepository(config.dataDir) : undefined
   const server = await openApiServer({
     backend,
-    resources: [...coreResources, ...resources],
+    resources: [...coreResources, ...served],
     certificates: { key: pki.server.key, cert: pki.server.cert, clientCa: pki.ca },
     authenticate: clientCertificate({ ca: pki.ca, clock }),
     authorize: authorizeMasters,
