@@ -1,4 +1,5 @@
 /** Objects as the watch cache holds them, the order of their keys, and the change of one object. */
+import { undecodableClass, type UndecodableClass } from './object-codec.ts'
 import type { CacheEntry, Codec, IndexedFields } from './watch-cache.ts'
 
 /** The watch cannot go on: the revision is older than the cache and the store keep. */
@@ -16,10 +17,12 @@ export class TooOld extends Error {
 /** A cached object that cannot be decoded; lists and reads that meet it fail, nothing is left out. */
 export class Undecodable extends Error {
   readonly key: string
+  readonly class: UndecodableClass
   constructor(key: string, cause: unknown) {
-    super(`cannot decode ${key}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+    super(`cannot decode ${key} (${undecodableClass(cause)}): ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
     this.name = 'Undecodable'
     this.key = key
+    this.class = undecodableClass(cause)
   }
 }
 

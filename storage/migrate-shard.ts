@@ -18,6 +18,9 @@ import type { ObjectCodec, UndecodableClass } from './object-codec.ts'
 import { quarantineEntry, quarantinePut } from './quarantine.ts'
 import { nextPageLimit } from './scan-page.ts'
 
+/** Small, because the writes of others wait while a page is read. */
+const PAGE_BYTES = 64 * 1024
+
 /** Why a migration does not go on now. */
 export type Halt =
   | { readonly phase: 'Paused' | 'Aborted'; readonly reason: string }
@@ -66,7 +69,7 @@ export async function runShard(run: Run, shard: Shard): Promise<void> {
     if (run.halt) return
     if (!page.more) shard.checkpoint = { ...shard.checkpoint, done: true }
     if (!page.more || shard.dirty) await saveCheckpoint(run, shard)
-    limit = nextPageLimit(page.kvs)
+    limit = nextPageLimit(page.kvs, PAGE_BYTES)
   }
 }
 

@@ -20,7 +20,7 @@ export interface ThrottleLimits {
   readonly rate?: number
 }
 
-export const DEFAULT_LIMITS: ThrottleLimits = { inFlight: 32, inFlightBusy: 8, slowMs: 100, fastMs: 25 }
+export const DEFAULT_LIMITS: ThrottleLimits = { inFlight: 32, inFlightBusy: 2, slowMs: 100, fastMs: 25 }
 
 /** An evaluation after this long. */
 const PERIOD_MS = 250
@@ -51,7 +51,8 @@ class AdaptiveThrottle implements Throttle {
   #running = 0
   #stopped: string | undefined
   #slow = false
-  #busy = false
+  // Careful until the first look says that nobody else writes.
+  #busy = true
   #latencies: number[] = []
   #periodStart: number
   #own = 0

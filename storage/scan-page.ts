@@ -4,13 +4,13 @@ import type { Backend, KeyValue } from './backend.ts'
 
 const PAGE_BYTES = 1024 * 1024
 const PAGE_KEYS = 200
-const FIRST_PAGE_KEYS = 50
+const FIRST_PAGE_KEYS = 16
 
-/** The limit of the next page, after the one that was read. */
-export function nextPageLimit(page: readonly KeyValue[] | undefined): number {
+/** The limit of the next page, after the one that was read, so that it has about as many bytes as wanted (default: 1 MiB). */
+export function nextPageLimit(page: readonly KeyValue[] | undefined, bytes = PAGE_BYTES): number {
   if (!page || page.length === 0) return FIRST_PAGE_KEYS
   const average = page.reduce((sum, kv) => sum + kv.value.length, 0) / page.length
-  return Math.max(1, Math.min(PAGE_KEYS, Math.floor(PAGE_BYTES / Math.max(1, average))))
+  return Math.max(1, Math.min(PAGE_KEYS, Math.floor(bytes / Math.max(1, average))))
 }
 
 /** All keys of a prefix in their order, page by page: each page as of the moment when it is read, or all as of one revision (rejects with Compacted). */

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { KubeObject } from '../../src/api/object.ts'
-import { qualifiedName } from '../../src/api/resource.ts'
+import { findVersion, qualifiedName } from '../../src/api/resource.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentLog } from '../../src/base/log.ts'
 import { migrationCodec } from '../../src/registry/migration-codec.ts'
@@ -19,6 +19,7 @@ import { changeEncoding } from '../../storage/set-version.ts'
 import { openSqlite } from '../../storage/sqlite.ts'
 import { scanObjects } from '../../storage/verify.ts'
 import { alphaJob } from '../jobs.ts'
+import { complete } from '../model/arbitrary-object.ts'
 
 const OBJECTS = Number(process.env.OBJECTS ?? 20_000)
 const WRITERS = 4
@@ -37,7 +38,7 @@ function jobOf(i: number): KubeObject {
       managedFields: [{ manager: 'kubectl', operation: 'Update', apiVersion: 'mlops.dev/v1alpha1', time: '2026-01-01T00:00:00Z', fieldsType: 'FieldsV1', fieldsV1: { 'f:spec': { 'f:notebook': { '.': {}, 'f:git': {} } } } }],
     },
   })
-  return served.conversion.lift(object as unknown as KubeObject, 'v1alpha1')
+  return served.conversion.lift(complete(object as unknown as KubeObject, findVersion(served.definition, 'v1alpha1')!.schema), 'v1alpha1')
 }
 
 async function fill(backend: Backend, name: (i: number) => string, count: number): Promise<void> {
