@@ -4,14 +4,16 @@ import re
 
 
 def coalesce(outputs):
-    """One stream output per name, at the place of the first, stdout before stderr when they are neighbours."""
+    """One stream output per name, at the place of the first, stdout before stderr when they are neighbours. The text of
+    a stream may be a list of its parts."""
     merged, streams = [], {}
     for output in outputs:
-        if output["output_type"] == "stream" and output["name"] in streams:
-            streams[output["name"]].append(output["text"])
-            continue
         if output["output_type"] == "stream":
-            streams[output["name"]] = [output["text"]]
+            known = output["name"] in streams
+            text = output["text"]
+            streams.setdefault(output["name"], []).extend(text if isinstance(text, list) else [text])
+            if known:
+                continue
         merged.append(dict(output))
     names = [output.get("name") for output in merged]
     for i in range(len(merged) - 1):

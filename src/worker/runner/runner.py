@@ -17,19 +17,14 @@ from dataclasses import dataclass, field
 
 import nbformat
 from jupyter_client.kernelspec import KernelSpecManager, NoSuchKernel
-from nbclient import NotebookClient
 from nbclient.exceptions import DeadKernelError
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))  # isolated mode leaves it out
+from client import Client  # noqa: E402
 from notebook import End, as_dict, notebook_record, read_notebook, tags_of  # noqa: E402
-from outputs import coalesce, size_of  # noqa: E402
+from outputs import coalesce  # noqa: E402
 
 INTERRUPT_GRACE_SECONDS = 10
-# A message lost on the way is told, never a silent match: wait long for what the kernel has printed.
-IOPUB_TIMEOUT_SECONDS = 300
-MAX_CELL_OUTPUT_BYTES = 4 << 20
-MAX_OUTPUT_BYTES = 24 << 20
-MAX_CELL_OUTPUTS = 2000
 MAX_TRACEBACK_CHARACTERS = 64 << 10
 SKIP_TAGS = {"skip-execution", "nbval-skip"}
 ERROR_TAGS = {"raises-exception", "nbval-raises-exception"}
@@ -49,6 +44,7 @@ class Settings:
     errorPolicy: str = "FailFast"
     allowedErrorNames: list = field(default_factory=list)
     storedOutputs: bool = False
+    socketDirectory: str = ""
 
 
 class Records:
@@ -89,50 +85,26 @@ class KernelNotFound(End):
         self.name, self.language = name, language
 
 
+def kernel_environment(argv):
+    """The environment of a kernel: its own interpreter comes first on PATH, so that `!python`, `!pip` and subprocesses
+    are of the environment whose packages the notebook sees."""
+    program = argv[0] if argv and os.path.isabs(argv[0]) else sys.executable  # jupyter_client puts ours for "python"
+    directory = os.path.dirname(program)
+    path = os.pathsep.join(part for part in (directory, os.environ.get("PATH", os.defpath)) if part)
+    prefix = os.path.dirname(directory)
+    virtual = {"VIRTUAL_ENV": prefix} if os.path.isfile(os.path.join(prefix, "pyvenv.cfg")) else {}
+    return {**os.environ, "PATH": path, **virtual}
+
+
 def oom_kills():
-    """How often the kernel's memory limit has killed something in our control group; 0 where that cannot be known."""
+    """How often lack of memory has killed something in our control group; None where that cannot be known."""
     try:
         with open("/proc/self/cgroup", encoding="utf-8") as file:
             path = next(line.split(":", 2)[2].strip() for line in file if line.startswith("0::"))
         with open(f"/sys/fs/cgroup{path}/memory.events", encoding="utf-8") as file:
             return next(int(line.split()[1]) for line in file if line.startswith("oom_kill "))
     except (OSError, StopIteration, ValueError, IndexError):
-        return 0
-
-
-class Client(NotebookClient):
-    """nbclient's client with a cap on what a cell may print; it notes the reply, which alone decides failure."""
-
-    def __init__(self, notebook, **options):
-        super().__init__(notebook, allow_errors=True, store_widget_state=False, record_timing=False, **options)
-        self.on_cell_executed = self.note_reply
-        self.total_bytes = 0
-        self.begin_cell()
-
-    def begin_cell(self):
-        self.reply, self.idle, self.cell_bytes, self.truncated = None, False, 0, False
-
-    def note_reply(self, cell, cell_index, execute_reply):
-        self.reply = execute_reply["content"]
-
-    def process_message(self, msg, cell, cell_index):
-        if msg["msg_type"] in ("stream", "display_data", "execute_result", "error", "update_display_data"):
-            size = size_of(msg["content"])
-            self.cell_bytes += size
-            self.total_bytes += size
-            if self.cell_bytes > MAX_CELL_OUTPUT_BYTES or self.total_bytes > MAX_OUTPUT_BYTES:
-                self.truncated = True
-                return None
-        if msg["msg_type"] == "status" and msg["content"].get("execution_state") == "idle":
-            self.idle = True  # the last message of a cell: all of its outputs were read
-        result = super().process_message(msg, cell, cell_index)
-        if len(cell.outputs) > MAX_CELL_OUTPUTS and not any(cell_index in cells for cells in self._display_id_map.values()):
-            # many small prints become one; the places of displays that may be updated are left alone
-            cell.outputs[:] = [nbformat.from_dict(output) for output in coalesce(cell.outputs)]
-        if len(cell.outputs) > 2 * MAX_CELL_OUTPUTS:
-            self.truncated = True
-            cell.outputs.pop()
-        return result
+        return None
 
 
 class Run:
@@ -153,7 +125,7 @@ class Run:
             raise
         self.records.write(notebook_record(notebook, ids, version, name, language, self.settings.storedOutputs))
         try:
-            await self.start_kernel(notebook, name)
+            await self.start_kernel(notebook, name, language)
             for index, cell in enumerate(notebook.cells):
                 if cell.cell_type == "code":
                     await self.code_cell(index, cell)
@@ -166,33 +138,47 @@ class Run:
                 nbformat.write(notebook, file)
         return End("Completed", "all cells have run")
 
-    async def start_kernel(self, notebook, name):
+    async def start_kernel(self, notebook, name, language):
+        """A second try, on TCP, for what fails by chance: a port that another process took, a machine that is busy."""
+        sockets = self.settings.socketDirectory if language == "python" else ""  # others may not know ipc addresses
+        error = await self.try_start(notebook, name, sockets)
+        if error is not None:
+            print(f"the kernel did not start, trying again: {error}", file=sys.stderr)
+            await self.stop_kernel()
+            error = await self.try_start(notebook, name, "")
+        if error is not None:
+            raise End("KernelStartFailed", f'the kernel "{name}" did not start: {error or type(error).__name__}')
+
+    async def try_start(self, notebook, name, sockets):
+        """Why the kernel did not start; None when it did."""
         limit = min(self.settings.startupTimeoutSeconds, self.left())
         self.client = Client(
             notebook,
             kernel_name=name,
             timeout=None,
             startup_timeout=max(1, int(limit)),
-            iopub_timeout=IOPUB_TIMEOUT_SECONDS,
-            raise_on_iopub_timeout=False,
             resources={"metadata": {"path": self.settings.workingDirectory}},
         )
         self.client.km = self.client.create_kernel_manager()
         # not among the temporary files of the machine, where a killed runner would leave it
         self.client.km.connection_file = self.connection_file
+        if sockets:
+            # TCP ports are chosen here and bound by the kernel later, when they may be taken
+            self.client.km.transport, self.client.km.ip = "ipc", os.path.join(sockets, "k")
+        started = time.monotonic()
         start = asyncio.ensure_future(self.start_client())
-        if not await self.wait(start, limit + 1):
+        late = not await self.wait(start, limit + 1)
+        if late:
             start.cancel()
             self.raise_if_over(None)
+        if late or (start.exception() is not None and time.monotonic() - started >= limit):
             raise End("KernelStartFailed", f'the kernel "{name}" was not ready within {limit:g} s')
-        if start.exception() is not None:
-            error = start.exception()
-            if isinstance(error, NoSuchKernel):
-                raise End("KernelNotFound", f'the kernel "{name}" is not installed')
-            raise End("KernelStartFailed", f'the kernel "{name}" did not start: {error or type(error).__name__}')
+        if isinstance(start.exception(), NoSuchKernel):
+            raise End("KernelNotFound", f'the kernel "{name}" is not installed')
+        return start.exception()
 
     async def start_client(self):
-        await self.client.async_start_new_kernel()
+        await self.client.async_start_new_kernel(env=kernel_environment(self.client.km.kernel_spec.argv))
         await self.client.async_start_new_kernel_client()
 
     async def stop_kernel(self):
@@ -263,7 +249,7 @@ class Run:
 
     async def interrupt(self, task):
         """Interrupts the cell, and after the grace kills the kernel: never waits for a cell that does not stop."""
-        grace = 1 if self.cancelled.is_set() else INTERRUPT_GRACE_SECONDS
+        grace = 1 if self.cancelled.is_set() or self.left() <= 0 else INTERRUPT_GRACE_SECONDS
         try:
             await self.client.km.interrupt_kernel()
             await asyncio.wait({task}, timeout=grace)
@@ -284,10 +270,11 @@ class Run:
             code = await self.client.km.provisioner.poll()
         except Exception:
             pass
-        if oom_kills() > self.oom_before:
+        kills = oom_kills()
+        if kills is not None and kills > (self.oom_before or 0):
             return End("OutOfMemory", f"the kernel was killed in cell {index} because the memory limit was reached", index)
         if isinstance(code, int) and code < 0:
-            how = f" (killed by signal {-code}{', which is often a lack of memory' if code == -9 else ''})"
+            how = f" (killed by signal {-code}{', as a lack of memory does' if code == -9 and kills is None else ''})"
         else:
             how = "" if code is None else f" (exit status {code})"
         return End("KernelDied", f"the kernel died in cell {index}{how}", index)
