@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -7,7 +7,7 @@ import { systemClock } from '../base/clock.ts'
 import { execute } from './execute-step.ts'
 import { makeJob } from './job.fixture.ts'
 import type { JobSpec } from './job.ts'
-import { ATTEMPT_MARK, findMarked, killMarked, startProcess } from './process-group.ts'
+import { ATTEMPT_MARK, findMarked, killMarked, readStartTime, startProcess } from './process-group.ts'
 import { prepareTestPython, testEnvironment } from './python-environment.fixture.ts'
 import type { CellRecord, EndRecord, NotebookRecord, RunnerRecord } from './records.ts'
 import type { Failure } from './report-types.ts'
@@ -33,7 +33,7 @@ function notebook(cells: readonly Cell[], metadata: object = KERNEL): string {
 type Result = { records: RunnerRecord[]; failure: Failure | undefined; directory: string; notebook: NotebookRecord | undefined; cells: CellRecord[]; end: EndRecord | undefined }
 
 let count = 0
-async function run(text: string, more: { execution?: JobSpec['execution']; spec?: Partial<JobSpec>; deadlineMs?: number; onRecord?: (record: RunnerRecord) => void; signal?: AbortSignal; mark?: string } = {}): Promise<Result> {
+async function run(text: string, more: { execution?: JobSpec['execution']; spec?: Partial<JobSpec>; deadlineMs?: number; onRecord?: (record: RunnerRecord) => void; signal?: AbortSignal; mark?: string; environment?: Record<string, string> } = {}): Promise<Result> {
   const directory = mkdtempSync(join(work, `${count++}-`))
   const path = join(directory, 'n.ipynb')
   writeFileSync(path, text)
@@ -45,7 +45,7 @@ async function run(text: string, more: { execution?: JobSpec['execution']; spec?
     checkout: directory,
     notebook: path,
     deadlineMs: more.deadlineMs ?? 60_000,
-    environment: { ...testEnvironment(), [ATTEMPT_MARK]: more.mark ?? 'execute-test', IPYTHONDIR: join(directory, 'ipython'), JUPYTER_RUNTIME_DIR: join(directory, 'jupyter') },
+    environment: { ...testEnvironment(), [ATTEMPT_MARK]: more.mark ?? 'execute-test', IPYTHONDIR: join(directory, 'ipython'), JUPYTER_RUNTIME_DIR: join(directory, 'jupyter'), ...more.environment },
     onRecord: (record) => {
       records.push(record)
       more.onRecord?.(record)
@@ -211,10 +211,76 @@ describe('the runner', { concurrency: 4, timeout: 120_000 }, () => {
 
   test('a runner that is killed is no success', async () => {
     const mark = systemClock.uuid()
-    const result = await run(notebook(['import os, signal; os.kill(os.getppid(), signal.SIGKILL)']), { mark })
-    await killMarked(mark, systemClock)
+    const result = await run(notebook(['1', 'import os, signal; os.kill(os.getppid(), signal.SIGKILL)']), { mark })
+    assert.deepEqual(await findMarked(mark), [])
     assert.equal(result.end, undefined)
-    assert.equal(result.failure?.reason, 'RunnerUnavailable')
-    assert.match(result.failure?.message ?? '', /the runner ended without a result \(killed by SIGKILL/)
+    assert.deepEqual(result.failure, { reason: 'RunnerUnavailable', message: 'the runner ended without a result (killed by signal 9, SIGKILL) while cell 2 (index 1) was running' })
+  })
+
+  // forks twice, into a session of its own and an environment without the mark
+  const DAEMON = [
+    'import os, time',
+    'if os.fork() == 0:',
+    '    os.setsid()',
+    '    if os.fork() == 0:',
+    '        open("daemon.pid", "w").write(str(os.getpid()))',
+    '        os.chdir("/")',
+    '        os.closerange(0, 1000)',
+    '        os.execve("/bin/sleep", ["sleep", "300"], {})',
+    '    os._exit(0)',
+    'while not os.path.exists("daemon.pid") or not open("daemon.pid").read(): time.sleep(0.01)',
+  ].join('\n')
+
+  test('a daemon without a trace of its origin ends with the run, also when the runner was killed', { skip: process.platform === 'linux' ? false : 'needs a subreaper' }, async () => {
+    for (const last of ['1', 'os.kill(os.getppid(), 9)']) {
+      const result = await run(notebook([DAEMON, last]))
+      const pid = Number(readFileSync(join(result.directory, 'daemon.pid'), 'utf8'))
+      assert.ok(pid > 1)
+      assert.equal(await readStartTime(pid), undefined, `after ${last}`)
+    }
+  })
+
+  test('the kernel talks over sockets that only its user can reach, and nothing is left of them', { skip: process.platform === 'win32' ? 'needs Unix sockets' : false }, async () => {
+    const show = 'import ipykernel, json, os; at = json.load(open(ipykernel.get_connection_file())); print(at["transport"], os.path.dirname(at["ip"]), oct(os.stat(os.path.dirname(at["ip"])).st_mode & 0o777))'
+    const result = await run(notebook([show]))
+    const [transport, directory, mode] = String(result.cells[0]?.outputs[0]?.text).trim().split(' ')
+    assert.deepEqual([transport, mode], ['ipc', '0o700'])
+    assert.equal(existsSync(directory!), false)
+  })
+
+  function kernelspec(command: string): Record<string, string> {
+    const path = mkdtempSync(join(work, 'jupyter-'))
+    mkdirSync(join(path, 'kernels/mine'), { recursive: true })
+    const argv = ['/bin/sh', '-c', `[ -e "${path}/tried" ] && mode=again; touch "${path}/tried"; ${command}`, '{connection_file}']
+    writeFileSync(join(path, 'kernels/mine/kernel.json'), JSON.stringify({ argv, display_name: 'mine', language: 'python' }))
+    return { JUPYTER_PATH: path }
+  }
+
+  test('a kernel that does not start by chance is started once more, on TCP', async () => {
+    const environment = kernelspec(`[ "$mode" = again ] || exit 3; exec "${python}" -m ipykernel_launcher -f "$0"`)
+    const result = await run(notebook(['import ipykernel, json; print(json.load(open(ipykernel.get_connection_file()))["transport"])']), { execution: { kernelName: 'mine' }, environment })
+    assert.deepEqual(streamOf(result.cells[0]), [['stdout', 'tcp\n']])
+    const never = await run(notebook(['1']), { execution: { kernelName: 'mine' }, environment: kernelspec('exit 3') })
+    assert.deepEqual([never.end?.outcome, never.cells], ['KernelStartFailed', []])
+    assert.match(never.end?.message ?? '', /the kernel "mine" did not start: Kernel died/)
+    assert.deepEqual(readdirSync(never.directory).filter((name) => name.startsWith('kernel')), [])
+  })
+
+  test('python and pip in a notebook are those of its kernel', async () => {
+    const result = await run(notebook(['import os, subprocess, sys\nprint(subprocess.run(["python", "-c", "import sys; print(sys.prefix)"], capture_output=True, text=True).stdout.strip() == sys.prefix)', 'print(os.environ["VIRTUAL_ENV"] == sys.prefix)', 'found = !pip --version\nprint(sys.prefix in found[0])']))
+    assert.deepEqual(result.cells.map(streamOf).flat(), [1, 2, 3].map(() => ['stdout', 'True\n']))
+  })
+
+  test('a flood of small prints is kept up to the cap, in order, with what came in between', async () => {
+    const result = await run(notebook(['import sys\nfor i in range(20000): print(i, flush=i % 10 == 0)\nprint("e", file=sys.stderr, flush=True)\nfor i in range(100): print("x" * 50_000, flush=True)']))
+    const [stdout, stderr] = result.cells[0]!.outputs as { name: string; text: string }[]
+    assert.deepEqual([stdout?.name, stderr?.text, result.cells[0]?.outputsTruncated], ['stdout', 'e\n', true])
+    assert.ok(stdout!.text.startsWith(Array.from({ length: 20_000 }, (_, i) => `${i}\n`).join('')))
+    assert.ok(Math.abs(stdout!.text.length - 4 * 1024 ** 2) < 10)
+  })
+
+  test('cleared outputs begin anew', async () => {
+    const result = await run(notebook(['from IPython.display import clear_output, display\nprint("a", flush=True); clear_output(); print("b", flush=True); display(1)', 'print("a", flush=True); clear_output(wait=True); print("b", flush=True); print("c")']))
+    assert.deepEqual(result.cells.map(streamOf), [[['stdout', 'b\n'], [undefined, undefined]], [['stdout', 'b\nc\n']]])
   })
 })

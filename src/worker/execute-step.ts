@@ -1,5 +1,6 @@
 /** The execute step: starts the Python runner and passes its records on as they are written. */
 import { open, writeFile } from 'node:fs/promises'
+import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Clock } from '../base/clock.ts'
@@ -8,6 +9,8 @@ import { type Environment, type Exit, readStartTime, startProcess } from './proc
 import { readRecords } from './read-records.ts'
 import type { RunnerRecord } from './records.ts'
 import type { Failure } from './report-types.ts'
+import { makeSocketDirectory, removeSocketDirectory } from './socket-directory.ts'
+import { nameCell } from './verdict.ts'
 
 export interface ExecuteStepOptions {
   /** The attempt's directory. */
@@ -29,6 +32,8 @@ export interface ExecuteStepOptions {
 export const PROCESS_FILE = 'process.json'
 
 const RUNNER = fileURLToPath(new URL('./runner/runner.py', import.meta.url))
+/** Ends with the runner what the notebook has left behind. */
+const SUPERVISOR = fileURLToPath(new URL('./runner/supervise.py', import.meta.url))
 const POLL_MS = 200
 /** More than the runner ever writes: what is beyond was written by somebody else. */
 const MAX_RECORDS_BYTES = 64 * 1024 ** 2
@@ -37,13 +42,23 @@ const LATE_MS = 30_000
 
 /** Runs the notebook. Returns why there is no end record, as far as that is known from outside. */
 export async function execute(options: ExecuteStepOptions): Promise<Failure | undefined> {
+  const { directory } = options
+  const socketDirectory = await makeSocketDirectory(directory)
+  try {
+    return await executeWith(options, { ...settings(options), ...(socketDirectory === undefined ? {} : { socketDirectory }) })
+  } finally {
+    await removeSocketDirectory(directory)
+  }
+}
+
+async function executeWith(options: ExecuteStepOptions, runnerSettings: Record<string, unknown>): Promise<Failure | undefined> {
   const { directory, spec, clock, signal } = options
-  await writeFile(join(directory, 'runner.json'), JSON.stringify(settings(options)))
+  await writeFile(join(directory, 'runner.json'), JSON.stringify(runnerSettings))
   const records = join(directory, 'records.ndjson')
   await writeFile(records, '')
   const child = startProcess({
     command: options.python,
-    args: ['-I', '-B', RUNNER, directory],
+    args: ['-I', '-B', SUPERVISOR, options.python, '-I', '-B', RUNNER, directory],
     directory: dirname(options.notebook),
     environment: options.environment,
     timeoutMs: options.deadlineMs + LATE_MS,
@@ -52,12 +67,17 @@ export async function execute(options: ExecuteStepOptions): Promise<Failure | un
   })
   if (child.pid !== undefined) await writeFile(join(directory, PROCESS_FILE), JSON.stringify({ pid: child.pid, startTime: await readStartTime(child.pid) }))
   const tail = { ended: false }
-  const reading = follow(records, options.onRecord, tail, clock)
+  let running: number | undefined
+  const onRecord: ExecuteStepOptions['onRecord'] = (record, bytes) => {
+    if (record.type !== 'notebook') running = record.type === 'cell-start' ? record.index : undefined
+    options.onRecord(record, bytes)
+  }
+  const reading = follow(records, onRecord, tail, clock)
   const exit = await child.exited
   tail.ended = true
   const end = await reading
   signal.throwIfAborted()
-  return end ? undefined : lostRun(exit, spec)
+  return end ? undefined : lostRun(exit, spec, running)
 }
 
 function settings({ spec, checkout, notebook, deadlineMs }: ExecuteStepOptions): Record<string, unknown> {
@@ -75,12 +95,13 @@ function settings({ spec, checkout, notebook, deadlineMs }: ExecuteStepOptions):
   }
 }
 
-function lostRun(exit: Exit, spec: JobSpec): Failure {
+function lostRun(exit: Exit, spec: JobSpec, running: number | undefined): Failure {
   if (exit.timedOut) return { reason: 'DeadlineExceeded', message: `the job did not end within ${spec.activeDeadlineSeconds ?? 3600} s` }
   if (exit.error) return { reason: 'RunnerUnavailable', message: `the runner could not be started: ${exit.error.message}` }
-  const how = exit.signal === null ? `exit status ${exit.code}` : `killed by ${exit.signal}${exit.signal === 'SIGKILL' ? ', which is often a lack of memory' : ''}`
+  const how = exit.signal === null ? `exit status ${exit.code}` : `killed by signal ${constants.signals[exit.signal as NodeJS.Signals]}, ${exit.signal}`
+  const where = running === undefined ? '' : ` while ${nameCell(running)} was running`
   const last = exit.stderr.trim().split('\n').at(-1) ?? ''
-  return { reason: 'RunnerUnavailable', message: `the runner ended without a result (${how})${last === '' ? '' : `: ${last.slice(0, 300)}`}` }
+  return { reason: 'RunnerUnavailable', message: `the runner ended without a result (${how})${where}${last === '' ? '' : `: ${last.slice(0, 300)}`}` }
 }
 
 /** Passes whole lines of a growing file on, until it has ended and was read to its end. True when an end record was among them. */

@@ -10,6 +10,7 @@ import type { AttemptRequest, Executor, Observation } from './executor.ts'
 import { runLocalAttempt, type SecretReader } from './local-attempt.ts'
 import { type Environment, killMarked, readStartTime, signalGroup } from './process-group.ts'
 import { type PreparationProgress, preparePythonEnvironment } from './python-environment.ts'
+import { removeSocketDirectory } from './socket-directory.ts'
 
 export interface LocalExecutorOptions {
   /** Holds the Python environment and a folder for each attempt that lives. */
@@ -21,6 +22,9 @@ export interface LocalExecutorOptions {
   readonly clock: Clock
   readonly log: Log
 }
+
+/** More than the supervisor takes: see runner/supervise.py. */
+const SUPERVISOR_GRACE_MS = 15_000
 
 type LiveAttempt = { readonly observations: AsyncQueue<Observation>; readonly abort: AbortController; readonly done: Promise<void> }
 
@@ -136,11 +140,22 @@ async function takeOver(owner: string): Promise<void> {
 
 async function endAbandoned(attemptsDirectory: string, { clock, log }: LocalExecutorOptions): Promise<void> {
   for (const id of await readdir(attemptsDirectory)) {
-    // the mark finds all of them where the system shows it; elsewhere the runner's group is what is known
-    const { pid, startTime } = await readFile(join(attemptsDirectory, id, PROCESS_FILE), 'utf8').then(JSON.parse).catch(() => ({}))
-    if (typeof pid === 'number' && startTime !== undefined && (await readStartTime(pid)) === startTime) signalGroup(pid, 'SIGKILL')
+    const directory = join(attemptsDirectory, id)
+    const { pid, startTime } = await readFile(join(directory, PROCESS_FILE), 'utf8').then(JSON.parse).catch(() => ({}))
+    if (typeof pid === 'number' && typeof startTime === 'string') await endSupervisor(pid, startTime, clock)
+    // the mark finds what the supervisor has not ended, where the system shows it
     const killed = await killMarked(id, clock)
     log.info('ended an attempt of an earlier worker', { attempt: id, processes: killed })
-    await rm(join(attemptsDirectory, id), { recursive: true, force: true, maxRetries: 3 })
+    await removeSocketDirectory(directory)
+    await rm(directory, { recursive: true, force: true, maxRetries: 3 })
   }
+}
+
+/** Lets a supervisor end its processes, which only it knows all of; it has been told to when its worker died. */
+async function endSupervisor(pid: number, startTime: string, clock: Clock): Promise<void> {
+  const lives = async (): Promise<boolean> => (await readStartTime(pid)) === startTime
+  const end = clock.monotonic() + SUPERVISOR_GRACE_MS
+  if (await lives()) signalGroup(pid, 'SIGTERM')
+  while ((await lives()) && clock.monotonic() < end) await clock.sleep(50)
+  if (await lives()) signalGroup(pid, 'SIGKILL')
 }
