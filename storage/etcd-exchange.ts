@@ -50,8 +50,10 @@ export async function exchange<T>(ring: Ring, call: Call<T>, { repeatable }: { r
     // A member that hangs must leave time for the others. Once a commit is sent, though, all that is left to do is wait.
     const share = Math.min(left, requestTimeoutMs / ring.size)
     try {
-      if (!(await member.settled(clock.now() + share))) throw new NotConnected(member.endpoint)
-      return await call(member, { deadline: clock.now() + (repeatable ? share : end - clock.monotonic()) })
+      const settled = await member.settled(clock.now() + share)
+      const rest = end - clock.monotonic()
+      if (!settled || rest <= 0) throw new NotConnected(member.endpoint)
+      return await call(member, { deadline: clock.now() + (repeatable ? Math.min(share, rest) : rest) })
     } catch (err) {
       const kind = kindOf(err)
       if (kind === 'interrupted' || kind === 'unsent') ring.demote(member, reason(err))

@@ -20,11 +20,11 @@ export interface RpcFailure {
 export type FailureKind = 'unsent' | 'token' | 'compacted' | 'futureRevision' | 'noSpace' | 'tooLarge' | 'noLease' | 'interrupted' | 'refused'
 
 /**
- * etcd's texts (api/v3rpc/rpctypes/error.go), grpc-js' for a call without a connection, and gRPC's for a message that is too long. Only what
+ * etcd's texts (api/v3rpc/rpctypes/error.go), grpc-js' for a call that found no connection, or none in time, and gRPC's for a message that is too long. Only what
  * etcd says before it proposes a request may be `unsent`: "request timed out" or "server stopped" can come after.
  */
 const TEXTS: readonly (readonly [RegExp, FailureKind])[] = [
-  [/No connection established/, 'unsent'],
+  [/No connection established|Waiting for LB pick|waiting for (name resolution|metadata filters)/, 'unsent'],
   [/etcdserver: no leader/, 'unsent'],
   [/etcdserver: too many requests/, 'unsent'],
   [/etcdserver: not capable/, 'unsent'],

@@ -98,6 +98,8 @@ test('what etcd says has one meaning', () => {
     [5, 'etcdserver: requested lease not found', 'noLease'],
     [3, 'etcdserver: revision of auth store is old', 'token'],
     [14, 'etcdserver: leader changed', 'interrupted'],
+    [4, 'Deadline exceeded after 3.001s,remote_addr=127.0.0.1:2379', 'interrupted'],
+    [4, 'Deadline exceeded after 3.001s,Waiting for LB pick', 'unsent'],
     [1, 'Cancelled on client', 'interrupted'],
     [3, 'etcdserver: duplicate key given in txn request', 'refused'],
   ]

@@ -118,7 +118,7 @@ for (const version of ETCD_VERSIONS) {
 
     test('a commit that never leaves is Unavailable, not unknown', async () => {
       await using proxy = await startTcpProxy(cluster.members[0]!.port)
-      await using store = await open([proxied(proxy)], { requestTimeoutMs: 1000 })
+      await using store = await open([proxied(proxy)], { requestTimeoutMs: 2000 })
       await store.currentRevision()
       proxy.mode = 'refusing'
       proxy.cut()
