@@ -97,6 +97,11 @@ program
     process.exitCode = await runReport(directory)
   })
 
+// What storage refuses has a documented code of its own. Told by the name, so that storage is not loaded for it.
+function exitCodeOf(error: unknown): number {
+  return error instanceof Error && error.name === 'Refused' && 'exitCode' in error ? Number(error.exitCode) : 1
+}
+
 async function main(): Promise<number> {
   try {
     await program.parseAsync(process.argv)
@@ -105,7 +110,7 @@ async function main(): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode
     const text = error instanceof Error ? error.message : String(error)
     process.stderr.write(text.split('\n').map((line) => `mlops-apiserver: ${line}\n`).join(''))
-    return error instanceof ConfigError ? 2 : 1
+    return error instanceof ConfigError ? 2 : exitCodeOf(error)
   }
 }
 

@@ -1,37 +1,25 @@
 /** Wiring of an API server: stores on a backend, the application over them, a TLS listener in front. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import type { RequestHandler } from 'express'
 import type { Authenticator, Authorizer } from '../../apiservice/auth.ts'
 import { serveTls, type Certificates, type TlsServer } from '../../apiservice/serving.ts'
-import type { Backend } from '../../storage/backend.ts'
-import { ByteBudget } from '../../storage/watch-cache.ts'
-import type { Clock } from '../base/clock.ts'
-import type { Log } from '../base/log.ts'
-import { namespaceLifecycle, type NamespaceLookup } from '../registry/namespace-lifecycle.ts'
-import { freshen, openResourceStore, type ResourceStore, type ServedResource } from '../registry/resource-store.ts'
+import type { ResourceStore } from '../registry/resource-store.ts'
 import { createDocuments } from '../server/documents.ts'
 import type { HealthCheck } from '../server/health.ts'
 import { expressBridge } from '../server/express-bridge.ts'
 import { openRequestMetrics } from '../server/request-metrics.ts'
 import { createApp } from '../server/server.ts'
+import { openStores, type StoresOptions } from './open-stores.ts'
+import { programName, readOwnVersion } from './own-version.ts'
 
-export interface ApiServerOptions {
-  readonly backend: Backend
-  /** What is served. One of them may be Namespace; the others' creations are then checked against it. */
-  readonly resources: readonly ServedResource[]
+export interface ApiServerOptions extends StoresOptions {
   readonly certificates: Certificates
   readonly authenticate: Authenticator
   readonly authorize: Authorizer
   readonly host: string
   /** 0: any free one. */
   readonly port: number
-  /** For JSON in versions other than the stored one. */
-  readonly cacheBytes: number
   /** Handlers that ask for no identity. */
   readonly open?: readonly RequestHandler[]
-  readonly clock: Clock
-  readonly log: Log
 }
 
 /** A running server. */
@@ -44,16 +32,18 @@ export interface ApiServer {
   close(options: { readonly graceMs: number }): Promise<void>
 }
 
-/** Opens the stores, fills their caches and listens. */
+/** Opens the stores, fills their caches and listens. Rejects with Refused when the store must not be served. */
 export async function openApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { backend, clock, log } = options
-  const stores = await openStores(options)
+  const program = { name: programName(), replica: `${process.pid}-${clock.uuid().slice(0, 8)}`, clock, log }
+  const opened = await openStores(options, program)
+  const { stores } = opened
   const stopping = new AbortController()
   const definitions = stores.map(({ definition }) => definition)
   const metrics = openRequestMetrics({ clock, definitions })
   const documents = createDocuments({
     definitions,
-    checks: stores.map(cacheCheck),
+    checks: stores.map(storeCheck),
     backend,
     stopping: stopping.signal,
     metrics: metrics.set,
@@ -64,7 +54,7 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
   const { authenticate, authorize, open = [] } = options
   const app = createApp({ stores, authenticate, authorize, clock, log, measure: metrics.measure, open, documents, stopping: stopping.signal })
   const tls: TlsServer = await serveTls({ handler: expressBridge(app), ...options.certificates, host: options.host, port: options.port, log, clock }).catch(async (error) => {
-    await closeStores(stores)
+    await opened[Symbol.asyncDispose]()
     throw error
   })
   return {
@@ -78,49 +68,17 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
     async close({ graceMs }) {
       stopping.abort()
       await tls.close({ graceMs })
-      await closeStores(stores)
+      await opened[Symbol.asyncDispose]()
     },
   }
 }
 
-async function closeStores(stores: readonly ResourceStore[]): Promise<void> {
-  for (const store of stores) await store[Symbol.asyncDispose]()
-}
-
-function cacheCheck({ cache, resource }: ResourceStore): HealthCheck {
+function storeCheck({ cache, resource, started }: ResourceStore): HealthCheck {
   return {
     name: `watch-cache-${resource.resource}`,
     check() {
+      if (started.state === 'Unable') throw started.problem ?? new Error('a stored version cannot be decoded')
       if (!cache.ready) throw new Error('the cache is not complete')
     },
-  }
-}
-
-// package.json lies beside src/, in a checkout and in what is built.
-function readOwnVersion(): string {
-  return String((JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8')) as { version: string }).version)
-}
-
-// Namespace first: the others ask it whether they may create.
-async function openStores({ backend, resources, cacheBytes, clock, log }: ApiServerOptions): Promise<ResourceStore[]> {
-  const budget = new ByteBudget(cacheBytes)
-  const isNamespace = ({ definition }: ServedResource) => definition.group === '' && definition.names.kind === 'Namespace'
-  const served = resources.find(isNamespace)
-  const namespaces = served && (await openResourceStore(served, { backend, budget, clock, log, admission: [] }))
-  const admission = namespaces ? [namespaceLifecycle(lookup(namespaces))] : []
-  const others = await Promise.allSettled(resources.filter((r) => !isNamespace(r)).map((r) => openResourceStore(r, { backend, budget, clock, log, admission })))
-  const stores = [...(namespaces ? [namespaces] : []), ...others.flatMap((other) => (other.status === 'fulfilled' ? [other.value] : []))]
-  const failed = others.find((other) => other.status === 'rejected')
-  if (!failed) return stores
-  await closeStores(stores)
-  throw failed.reason
-}
-
-function lookup(namespaces: ResourceStore): NamespaceLookup {
-  return async (name) => {
-    // A namespace that the cache does not know may have been made a moment ago.
-    if (!namespaces.cache.get(name)) await freshen(namespaces)
-    const entry = namespaces.cache.get(name)
-    return entry && { terminating: namespaces.codec.open(entry.value).metadata.deletionTimestamp !== undefined }
   }
 }

@@ -92,9 +92,9 @@ function serve(place: string, { name, definition, strategy }: DefinitionCheck, l
     faults.push(`${place}: ${name}: spec.conversion.strategy: Webhook is not served; give the lenses between its versions with --lenses, or use None`)
     return []
   }
-  if (found === undefined) return [{ definition, conversion: noConversion(definition) }]
+  if (found === undefined) return [{ definition, conversion: noConversion(definition), fromFile: true }]
   try {
-    return [{ definition, conversion: compileConversion(definition, found.file.lenses) }]
+    return [{ definition, conversion: compileConversion(definition, found.file.lenses), fromFile: true }]
   } catch (error) {
     faults.push(`${found.place}: ${(error as Error).message}`)
     return []

@@ -5,6 +5,7 @@ import { authorizeMasters } from '../../apiservice/auth.ts'
 import { clientCertificate } from '../../apiservice/client-certificate.ts'
 import { openSqlite } from '../../storage/sqlite.ts'
 import type { Backend } from '../../storage/backend.ts'
+import { markFile } from '../../storage/high-water-mark.ts'
 import { systemClock, type Clock } from '../base/clock.ts'
 import { openLog, type Log } from '../base/log.ts'
 import { makeDirectories } from '../base/make-directories.ts'
@@ -82,6 +83,8 @@ async function startServer(config: Config, served: readonly ServedResource[], ba
   const repository = config.samples ? await prepareSampleRepository(config.dataDir) : undefined
   const server = await openApiServer({
     backend,
+    exclusive: true,
+    mark: markFile(join(config.dataDir, 'high-water-mark.json')),
     resources: [...coreResources, ...served],
     certificates: { key: pki.server.key, cert: pki.server.cert, clientCa: pki.ca },
     authenticate: clientCertificate({ ca: pki.ca, clock }),

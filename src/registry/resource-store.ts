@@ -7,17 +7,20 @@ import { internalError, notFound, serviceUnavailable, StatusError, tooLargeResou
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Backend } from '../../storage/backend.ts'
-import { openFence, type Fence } from '../../storage/fence.ts'
+import type { Fence } from '../../storage/fence.ts'
+import { startResource, type Program, type ResourceStart, type StartedResource } from '../../storage/start.ts'
 import type { ByteBudget } from '../../storage/encoded-bytes.ts'
 import { openWatchCache, Undecodable, type CacheEntry, type WatchCache } from '../../storage/watch-cache.ts'
 import type { AdmissionPlugin } from './admission.ts'
-import { createStorageCodec, type StorageCodec } from './storage-codec.ts'
+import { createStorageCodec, schemaDigest, type StorageCodec } from './storage-codec.ts'
 
 /** What is served: a definition with its conversion and, where data is not enough, its strategy. */
 export interface ServedResource {
   readonly definition: ResourceDefinition
   readonly conversion: Conversion
   readonly strategy?: Strategy
+  /** The definition was read from a file, whose schemas may change; absent: its schemas are released, and stay as they are. */
+  readonly fromFile?: true
 }
 
 /** A resource, opened on a backend. */
@@ -29,6 +32,10 @@ export interface ResourceStore extends AsyncDisposable {
   readonly codec: StorageCodec
   readonly backend: Backend
   readonly fence: Fence
+  /** Whether it may be read and written now, and why not. */
+  readonly started: Pick<StartedResource, 'state' | 'problem'>
+  /** Writes that met a changed fence and were encoded anew. */
+  fencedWrites(): number
   readonly cache: WatchCache
   readonly clock: Clock
   readonly log: Log
@@ -42,28 +49,70 @@ export interface ResourceStore extends AsyncDisposable {
 /** How long a read waits for the cache to reach a revision. upstream: cacher: blockTimeout */
 const WAIT_MS = 3000
 
-/** Opens a resource: its fence, then its cache (filled when this resolves). Rejects when a stored version cannot be decoded. */
-export async function openResourceStore(
-  served: ServedResource,
-  deps: { backend: Backend; budget: ByteBudget; clock: Clock; log: Log; admission: readonly AdmissionPlugin[] },
-): Promise<ResourceStore> {
+/** What a resource is opened with. */
+export interface OpenOptions {
+  readonly backend: Backend
+  readonly budget: ByteBudget
+  readonly program: Program
+  /** Only this process can open the store. */
+  readonly exclusive: boolean
+  readonly clock: Clock
+  readonly log: Log
+  readonly admission: readonly AdmissionPlugin[]
+}
+
+/** Opens a resource: its start sequence, then its cache (filled when this resolves). Rejects with Refused when it must not be served. */
+export async function openResourceStore(served: ServedResource, options: OpenOptions): Promise<ResourceStore> {
   const { definition, conversion, strategy = {} } = served
+  const { backend, budget, clock, admission } = options
   const name = qualifiedName(definition)
   const codec = createStorageCodec(definition, conversion, strategy)
-  const storage = definition.versions.find((version) => version.storage)?.name ?? conversion.hub
-  const fence = await openFence(deps.backend, name, { encodingVersion: storage, decodable: codec.decodable })
-  const prefix = `data/${name}/`
-  const log = deps.log.with({ resource: name })
-  const cache = await openWatchCache({ backend: deps.backend, prefix, codec, budget: deps.budget, clock: deps.clock, log })
-  return {
-    definition, conversion, strategy, codec, fence, cache, prefix, log,
-    backend: deps.backend,
-    clock: deps.clock,
-    admission: deps.admission,
-    resource: { group: definition.group, resource: definition.names.plural },
-    rules: new Map(definition.versions.map((version) => [version.name, compileRules(version.schema)])),
-    [Symbol.asyncDispose]: () => cache.close(),
+  const log = options.log.with({ resource: name })
+  const started = await startResource(startOptions(served, codec, { ...options, log }))
+  try {
+    const prefix = `data/${name}/`
+    const cache = await openWatchCache({ backend, prefix, codec, budget, clock, log })
+    const { fence, count } = countFenced(started.fence)
+    return {
+      definition, conversion, strategy, codec, fence, cache, prefix, log, backend, clock, admission, started,
+      fencedWrites: count,
+      resource: { group: definition.group, resource: definition.names.plural },
+      rules: new Map(definition.versions.map((version) => [version.name, compileRules(version.schema)])),
+      async [Symbol.asyncDispose]() {
+        await cache.close()
+        await started[Symbol.asyncDispose]()
+      },
+    }
+  } catch (error) {
+    await started[Symbol.asyncDispose]()
+    throw error
   }
+}
+
+function startOptions({ definition, conversion, fromFile }: ServedResource, codec: StorageCodec, { backend, program, exclusive, log }: OpenOptions): ResourceStart {
+  const digests = new Map(definition.versions.map((version) => [version.name, schemaDigest(version)]))
+  return {
+    backend,
+    resource: qualifiedName(definition),
+    program: { ...program, log },
+    encodingVersion: definition.versions.find((version) => version.storage)?.name ?? conversion.hub,
+    decodable: codec.decodable,
+    encodable: codec.decodable,
+    served: definition.versions.filter((version) => version.served).map((version) => version.name),
+    schemaDigest: (version) => digests.get(version),
+    schemas: fromFile ? 'FromFile' : 'Released',
+    exclusive,
+  }
+}
+
+// A write refreshes the fence when, and only when, it met a changed one.
+function countFenced(fence: Fence): { readonly fence: Fence; readonly count: () => number } {
+  let count = 0
+  const refresh = async (): Promise<void> => {
+    count++
+    await fence.refresh()
+  }
+  return { fence: { ...fence, refresh }, count: () => count }
 }
 
 /** Key of an object relative to its resource's prefix. */

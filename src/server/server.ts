@@ -7,7 +7,7 @@ import type { Authenticator, Authorizer } from '../../apiservice/auth.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { findVersion } from '../api/resource.ts'
-import { internalError, notFound, StatusError, timeout } from '../api/status.ts'
+import { internalError, notFound, serviceUnavailable, StatusError, timeout } from '../api/status.ts'
 import { refusal } from '../registry/commit-object.ts'
 import { undecodableStatus, type ResourceStore } from '../registry/resource-store.ts'
 import { deprecationWarning } from './deprecation.ts'
@@ -23,6 +23,8 @@ import { Warnings } from './warnings.ts'
 const REQUEST_TIMEOUT_MS = 60_000
 /** How long a client may go on to send the body of a request that is answered. */
 const LEFT_BODY_MS = 10_000
+/** When to ask again a server that cannot serve what is stored. */
+const RETRY_SECONDS = 5
 
 export interface ServerOptions {
   readonly stores: readonly ResourceStore[]
@@ -72,6 +74,7 @@ function serveResource(options: ServerOptions): RequestHandler {
     res.locals.warnings = warnings
     const deprecated = deprecationWarning(store.definition, version)
     if (deprecated) warnings.add(deprecated)
+    checkServable(store, info)
     if (info.subresource !== '' && !(info.subresource === 'status' && version.subresources?.status)) throw notFound(store.resource, info.name)
     const lifetime = new Lifetime(res, options, info.verb !== 'watch')
     try {
@@ -80,6 +83,16 @@ function serveResource(options: ServerOptions): RequestHandler {
     } finally {
       lifetime.end()
     }
+  }
+}
+
+const READING = new Set(['get', 'list', 'watch'])
+
+// Never 404 and never a shorter list: another replica, or a newer release of this one, can.
+function checkServable({ started, fence }: ResourceStore, { verb }: RequestInfo): void {
+  if (started.state === 'Unable') throw serviceUnavailable(started.problem?.message ?? `a stored version of ${fence.resource} cannot be decoded`, RETRY_SECONDS)
+  if (started.state === 'ReadOnly' && !READING.has(verb)) {
+    throw serviceUnavailable(`this server cannot write ${fence.resource} at ${fence.current().encodingVersion}, which is its encoding version`, RETRY_SECONDS)
   }
 }
 
