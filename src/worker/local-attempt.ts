@@ -1,7 +1,7 @@
 /** One attempt on this machine: clone, execute and report, each as processes of their own. */
 import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises'
 import { isDeepStrictEqual } from 'node:util'
-import { join } from 'node:path'
+import { delimiter, join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import { AttemptError } from './attempt-failure.ts'
 import { type Checkout, clone, CLONE_LIMITS } from './clone.ts'
@@ -30,8 +30,8 @@ export interface LocalAttemptOptions {
   readonly signal: AbortSignal
 }
 
-/** The runner stops before the job's deadline, so that there is time for the report; at most half of the time that is left. */
-const REPORT_MARGIN_MS = 15_000
+/** The notebook is stopped so long before the job's deadline, for the report; at most a quarter of the time that is left. */
+const REPORT_MARGIN_MS = 3_000
 
 /** Runs the attempt and emits what happens, the report last. Throws what failureOf understands. */
 export async function runLocalAttempt(options: LocalAttemptOptions): Promise<void> {
@@ -39,7 +39,8 @@ export async function runLocalAttempt(options: LocalAttemptOptions): Promise<voi
   const { spec } = request.job
   const python = await untilAborted(options.preparePython((message) => emit({ type: 'preparing', message })), signal)
   const startedAt = clock.now()
-  const deadline = (request.startedAt ?? startedAt) + Number(spec.activeDeadlineSeconds ?? 3600) * 1000
+  // counted from the start that the status tells, in whole seconds
+  const deadline = (request.startedAt ?? Math.floor(startedAt / 1000) * 1000) + Number(spec.activeDeadlineSeconds ?? 3600) * 1000
   emit({ type: 'cloning', at: startedAt })
   await mkdir(directory, { recursive: true, mode: 0o700 })
   const source = await fetchSource(options, spec, deadline - startedAt)
@@ -51,7 +52,7 @@ export async function runLocalAttempt(options: LocalAttemptOptions): Promise<voi
     spec,
     checkout: source.checkout,
     notebook: source.notebook,
-    deadlineMs: left - Math.min(REPORT_MARGIN_MS, left / 2),
+    deadlineMs: left - Math.min(REPORT_MARGIN_MS, left / 4),
     environment: notebookEnvironment(options),
     onRecord: (record, bytes) => {
       if (record.type === 'notebook') {
@@ -118,13 +119,19 @@ async function credentialsOf(options: LocalAttemptOptions, source: GitSource): P
   return readCredentials(name, data)
 }
 
-/** The notebook runs as the user with the user's environment, but for what would change which Python packages it sees. */
-function notebookEnvironment({ request, directory, environment }: LocalAttemptOptions): Environment {
-  const removed = new Set(['PYTHONHOME', 'PYTHONPATH', 'PYTHONSTARTUP', 'VIRTUAL_ENV', 'NODE_OPTIONS'])
-  const kept = Object.entries(environment).filter(([name]) => !removed.has(name) && !name.startsWith('MLOPS_'))
+/** What would change which Python packages a notebook sees, and what npm has set for this program. */
+const REMOVED = /^(?:PYTHONHOME|PYTHONPATH|PYTHONSTARTUP|VIRTUAL_ENV|NODE|NODE_OPTIONS|INIT_CWD|npm_.*|MLOPS_.*)$/i
+/** Where npm puts the programs of packages before a script of theirs runs. */
+const NPM_PROGRAMS = /[\\/]node_modules[\\/]\.bin[\\/]?$|[\\/]node-gyp-bin[\\/]?$/
+
+/** The notebook runs as the user with the user's environment; the runner puts the kernel's own Python first on PATH. */
+export function notebookEnvironment({ request, directory, environment }: Pick<LocalAttemptOptions, 'request' | 'directory' | 'environment'>): Environment {
+  const kept = Object.entries(environment).filter(([name]) => !REMOVED.test(name))
+  const path = environment.PATH?.split(delimiter).filter((entry) => !NPM_PROGRAMS.test(entry)).join(delimiter)
   return {
     LANG: 'C.UTF-8',
     ...Object.fromEntries(kept),
+    ...(path === undefined ? {} : { PATH: path }),
     PYTHONUTF8: '1',
     JUPYTER_RUNTIME_DIR: join(directory, 'jupyter'),
     IPYTHONDIR: join(directory, 'ipython'),
