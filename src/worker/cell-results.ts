@@ -85,7 +85,7 @@ export function describeInterruption(ending: string | undefined, spec: ReportSpe
   const seconds = spec.execution?.cellTimeoutSeconds
   switch (ending) {
     case 'DeadlineExceeded':
-      return 'was still running when the deadline of the job passed'
+      return `was still running at the deadline of the job and was stopped (activeDeadlineSeconds is ${spec.activeDeadlineSeconds ?? 3600}, its last seconds are kept for the report)`
     case 'OutOfMemory':
       return 'was running when the kernel was killed for using too much memory'
     case 'KernelDied':

@@ -92,6 +92,18 @@ describe('the local executor', { concurrency: 3, timeout: 120_000 }, () => {
     assert.deepEqual(report.cells.map(({ outcome }) => outcome), ['Succeeded', 'Failed', 'NotRun'])
   })
 
+  test('the deadline is used but for the report, and the message says so', async () => {
+    const begun = performance.now()
+    const report = reportOf(await all(start('hang.ipynb', { activeDeadlineSeconds: 8 })))
+    assert.ok(performance.now() - begun > 5_000, 'a quarter of the time, less than a second for whole seconds')
+    assert.deepEqual(report.verdict, {
+      succeeded: false,
+      reason: 'DeadlineExceeded',
+      message: 'cell 1 (index 0) was still running at the deadline of the job and was stopped (activeDeadlineSeconds is 8, its last seconds are kept for the report)',
+    })
+    assert.deepEqual(report.cells.map(({ outcome }) => outcome), ['TimedOut'])
+  })
+
   test('what cannot be run fails with its reason', async () => {
     const failure = async (seen: Promise<Observation[]>): Promise<string> => {
       const last = (await seen).at(-1)

@@ -32,6 +32,7 @@ export type ReportSpec = {
     readonly expectedErrors?: 'Required' | 'Optional'
     readonly failOn?: readonly ('Stderr' | 'PythonWarnings' | 'NoCodeCells')[]
   }
+  readonly activeDeadlineSeconds?: number | bigint
   readonly results?: { readonly outputPolicy?: 'None' | 'Failed' | 'All'; readonly maxOutputBytes?: number }
 }
 

@@ -296,7 +296,7 @@ class Run:
             raise self.deadline_exceeded(index)
 
     def deadline_exceeded(self, index):
-        return End("DeadlineExceeded", "the job's deadline passed before all cells had run", index)
+        return End("DeadlineExceeded", "the deadline of the job came before all cells had run", index)
 
 
 def error_of(reply, cell):
