@@ -43,6 +43,9 @@ export interface Fence {
   current(): LoadedFence
   /** The condition of every object write. */
   compare(): { readonly key: string; readonly modRevision: number }
+  /** Writes of this process that met a change of the record; `commitFenced` counts them. */
+  readonly fencedWrites: number
+  countFenced(): void
   /** Reads the record again. Rejects with UndecodableStoredVersions, FenceUnreadable, or as `Backend.get` does; the old one then stays. */
   refresh(): Promise<void>
 }
@@ -62,12 +65,17 @@ export async function openFence(backend: Backend, resource: string, options: Fen
     if (unknown.length > 0) throw new UndecodableStoredVersions(resource, unknown, options.decodable)
     return loaded
   }
+  let fencedWrites = 0
   let current = load((await backend.get(key)) ?? (await create(backend, key, options)))
   return {
     key,
     resource,
     current: () => current,
     compare: () => ({ key, modRevision: current.modRevision }),
+    get fencedWrites() {
+      return fencedWrites
+    },
+    countFenced: () => void fencedWrites++,
     async refresh() {
       const loaded = load(await backend.get(key))
       // Two refreshes may answer out of order.
@@ -82,6 +90,7 @@ export async function commitFenced(backend: Backend, fence: Fence, request: Comm
   const result = await backend.commit({ ...request, compare: [...request.compare, compare] })
   if (result.succeeded) return { kind: 'committed', revision: result.revision }
   if (result.current.get(fence.key)?.modRevision === compare.modRevision) return { kind: 'lost', revision: result.revision, current: result.current }
+  fence.countFenced()
   await fence.refresh()
   return { kind: 'fenced' }
 }

@@ -6,8 +6,10 @@ import { test } from 'node:test'
 import { openEnvelope } from '../storage/envelope.ts'
 import { examine, reencode } from '../storage/object-codec.ts'
 import { migrationCodec } from '../src/registry/migration-codec.ts'
+import { checkSamples } from '../src/registry/self-test.ts'
 import { createStorageCodec } from '../src/registry/storage-codec.ts'
 import { notebookValidationJobs } from '../src/resources/notebookvalidationjobs/definition.ts'
+import { storedSamples } from '../src/resources/notebookvalidationjobs/stored-samples.ts'
 import { resources } from '../src/resources/index.ts'
 
 interface Line {
@@ -43,6 +45,11 @@ for (const release of releases) {
     }
   })
 }
+
+test('the program reads its own samples', () => {
+  checkSamples(codec, storedSamples)
+  assert.deepEqual(storedSamples.map(({ value }) => openEnvelope(Buffer.from(value, 'base64')).version), ['v1alpha1', 'v1beta1', 'v1'])
+})
 
 function read(release: string): Line[] {
   return readFileSync(join(COMPAT, release), 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line) as Line)
