@@ -244,6 +244,17 @@ test('trouble of the infrastructure is tried again, after a while, up to the lim
   })
 })
 
+test('a notebook that kills its runner is run twice, not until the limit', async () => {
+  await withController([makeJob()], async ({ api, executor, clock }) => {
+    executor.see('uid-a.1', cloning(clock), source, started, finished('RunnerUnavailable'))
+    await clock.advance(11_000)
+    assert.equal(executor.requests[1]?.id, 'uid-a.2')
+    executor.see('uid-a.2', cloning(clock), source, started, finished('RunnerUnavailable'))
+    await settle()
+    assert.deepEqual([api.get('a').status?.phase, api.get('a').status?.reason, executor.requests.length], ['Failed', 'RunnerUnavailable', 2])
+  })
+})
+
 test('a job that was running when its worker died is run again', async () => {
   const status = { phase: 'Running', reason: 'Running', attempts: 1, startTime: '2025-12-31T23:59:00Z', cells: [{ index: 0, outcome: 'Succeeded' }] } as const
   await withController([makeJob({ status: { ...status, cells: [...status.cells] } })], async ({ api, executor, clock }) => {

@@ -16,6 +16,8 @@ export type Observed = {
   readonly attempt?: AttemptState
   /** When the next attempt may start, after a failure that is tried again. */
   readonly retryAt?: number
+  /** The reasons why earlier attempts failed and were tried again, as far as this worker has seen them. */
+  readonly failedBefore?: readonly string[]
   /** Whether one more attempt may run beside the others. */
   readonly slotFree: boolean
   /** The worker is about to stop. */
@@ -28,7 +30,8 @@ export type Action =
   | { readonly type: 'StartAttempt'; readonly number: number; readonly startedAt?: number }
   /** Ends the attempt if it lives, and forgets it. */
   | { readonly type: 'ForgetAttempt' }
-  | { readonly type: 'ScheduleRetry'; readonly at: number }
+  /** `reason`: why the attempt failed. */
+  | { readonly type: 'ScheduleRetry'; readonly at: number; readonly reason: string }
   | { readonly type: 'DeleteJob' }
   /** Look again at this time. */
   | { readonly type: 'Requeue'; readonly at: number }
@@ -45,12 +48,12 @@ export function retryDelay(attempt: number): number {
 export function reconcile(job: Job, observed: Observed): Action[] {
   if (job.metadata.deletionTimestamp !== undefined) return forget(observed)
   if (isFinished(job)) return [...forget(observed), ...expire(job, observed.now)]
+  if (job.spec.suspend) return suspend(job, observed)
   const unsupported = findUnsupported(job.spec)
   if (unsupported.length > 0) {
     const verb = unsupported.length === 1 ? 'is' : 'are'
     return finish(job, observed, { reason: 'NotSupported', message: `${unsupported.join(', ')} ${verb} not supported by this worker yet`, class: 'Final' })
   }
-  if (job.spec.suspend) return suspend(job, observed)
   if (observed.stopping) return putBack(job, observed)
   const deadline = deadlineOf(job, observed)
   if (deadline !== undefined && observed.now >= deadline) {
@@ -116,7 +119,7 @@ function followAttempt(job: Job, observed: Observed, attempt: AttemptState): Act
   if (attempt.failure) return endAttempt(job, observed, attempt.failure)
   if (attempt.report) {
     const { succeeded, reason, message } = attempt.report.verdict
-    return succeeded ? finish(job, observed) : endAttempt(job, observed, { reason, message, class: isInfrastructure(reason, attempt.number) ? 'Infrastructure' : 'Result' })
+    return succeeded ? finish(job, observed) : endAttempt(job, observed, { reason, message, class: isInfrastructure(reason, observed) ? 'Infrastructure' : 'Result' })
   }
   const startedAt = startOf(job, observed)
   if (attempt.step === 'Preparing') {
@@ -134,9 +137,11 @@ function describeStep(attempt: AttemptState, progress: string | undefined): { re
   return { reason: 'Running', message: progress ?? 'the kernel is being started' }
 }
 
-/** Reasons of a report that say something of the machine and not of the notebook. A kernel gets a second chance only. */
-function isInfrastructure(reason: string, attempt: number): boolean {
-  return reason === 'RunnerUnavailable' || (reason === 'KernelStartFailed' && attempt === 1)
+/** Reasons of a report that may be the machine's as well as the notebook's, which can kill its runner: one second chance each. */
+const DOUBTFUL = ['RunnerUnavailable', 'KernelStartFailed']
+
+function isInfrastructure(reason: string, { failedBefore = [] }: Observed): boolean {
+  return DOUBTFUL.includes(reason) && !failedBefore.includes(reason)
 }
 
 function endAttempt(job: Job, observed: Observed, failure: AttemptFailure): Action[] {
@@ -147,7 +152,7 @@ function endAttempt(job: Job, observed: Observed, failure: AttemptFailure): Acti
   const outcome = { status: 'Unknown', reason: 'Retrying', message } as const
   const at = observed.now + delay
   const change = { outcome, phase: 'Pending', attempts: number, startedAt: startOf(job, observed), attempt: observed.attempt } as const
-  return [update(job, observed, change), { type: 'ForgetAttempt' }, { type: 'ScheduleRetry', at }, { type: 'Requeue', at }]
+  return [update(job, observed, change), { type: 'ForgetAttempt' }, { type: 'ScheduleRetry', at, reason: failure.reason }, { type: 'Requeue', at }]
 }
 
 /** The end of the job: without a failure it has succeeded. */
