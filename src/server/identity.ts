@@ -1,4 +1,6 @@
 /** Step 2 of the road: who is calling, and may they. */
+import type { Http2ServerRequest } from 'node:http2'
+import type { Socket } from 'node:net'
 import type { Request, RequestHandler } from 'express'
 import type { Authenticator, Authorizer, User } from '../../apiservice/auth.ts'
 import { forbidden, forbiddenPath, unauthorized } from '../api/status.ts'
@@ -22,7 +24,7 @@ const OPEN = /^\/(healthz|livez|readyz|version|openapi|api|apis)?(\/.*)?$/
 export function identify(authenticate: Authenticator, authorize: Authorizer): RequestHandler {
   return async (req, _res, next) => {
     const info = parseRequest(req.method, req.originalUrl)
-    const user = await authenticate({ headers: req.headers, socket: req.socket })
+    const user = await authenticate({ headers: req.headers, socket: connectionOf(req) })
     req.requestInfo = info
     req.user = user ?? ANONYMOUS
     if (isOpen(info)) return next()
@@ -30,6 +32,12 @@ export function identify(authenticate: Authenticator, authorize: Authorizer): Re
     await check(req, info, user, authorize)
     next()
   }
+}
+
+// Over HTTP/2 every request has a socket object of its own, so that nothing could be known of the connection.
+function connectionOf(req: Request): Socket {
+  const session = req.httpVersionMajor === 2 ? (req as unknown as Http2ServerRequest).stream.session : undefined
+  return session?.socket ?? req.socket
 }
 
 function isOpen(info: RequestInfo): boolean {

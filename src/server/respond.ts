@@ -66,10 +66,20 @@ export function renderValue(negotiated: Pick<Negotiated, 'mediaType' | 'pretty'>
 
 function renderJson(value: unknown): string {
   try {
-    return escapeHtml(JSON.stringify(value, bigints))
+    return escapeHtml(stringify(value))
   } catch (error) {
     // The whole objects of a table may nest deeper than JSON.stringify, which is faster, can follow.
     if (error instanceof RangeError) return encodeInOrder(value as Json)
+    throw error
+  }
+}
+
+// A replacer costs several times the rest, and hardly any value needs it.
+function stringify(value: unknown): string {
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
+    if (error instanceof TypeError) return JSON.stringify(value, bigints)
     throw error
   }
 }
