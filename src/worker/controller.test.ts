@@ -245,13 +245,15 @@ test('trouble of the infrastructure is tried again, after a while, up to the lim
 })
 
 test('a notebook that kills its runner is run twice, not until the limit', async () => {
-  await withController([makeJob()], async ({ api, executor, clock }) => {
-    executor.see('uid-a.1', cloning(clock), source, started, finished('RunnerUnavailable'))
+  await withController([makeJob({ spec: { backoffLimit: 5 } })], async ({ api, executor, clock }) => {
+    executor.see('uid-a.1', cloning(clock), lost)
     await clock.advance(11_000)
-    assert.equal(executor.requests[1]?.id, 'uid-a.2')
     executor.see('uid-a.2', cloning(clock), source, started, finished('RunnerUnavailable'))
+    await clock.advance(21_000)
+    assert.equal(executor.requests[2]?.id, 'uid-a.3', 'a failed clone has not used up its chance')
+    executor.see('uid-a.3', cloning(clock), source, started, finished('RunnerUnavailable'))
     await settle()
-    assert.deepEqual([api.get('a').status?.phase, api.get('a').status?.reason, executor.requests.length], ['Failed', 'RunnerUnavailable', 2])
+    assert.deepEqual([api.get('a').status?.phase, api.get('a').status?.reason, executor.requests.length], ['Failed', 'RunnerUnavailable', 3])
   })
 })
 

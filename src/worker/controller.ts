@@ -54,8 +54,8 @@ type Entry = {
   attempt?: AttemptState
   starting?: boolean
   retryAt?: number
-  /** Reasons of the attempts that were tried again. */
-  failedBefore?: readonly string[]
+  /** Reasons in the reports of attempts that were tried again. */
+  reportedBefore?: readonly string[]
 }
 
 class Controller {
@@ -122,14 +122,14 @@ class Controller {
     if (!cached) return
     const entry = this.entryOf(uidOf(cached))
     const job = newer(cached, entry.written)
-    const { attempt, retryAt, failedBefore } = entry
+    const { attempt, retryAt, reportedBefore } = entry
     const actions = reconcile(job, {
       now: this.options.clock.now(),
       slotFree: this.countRunning() < this.options.concurrency,
       stopping: this.stopping,
       ...(attempt ? { attempt } : {}),
       ...(retryAt === undefined ? {} : { retryAt }),
-      ...(failedBefore ? { failedBefore } : {}),
+      ...(reportedBefore ? { reportedBefore } : {}),
     })
     // taken before the first await, so that two jobs cannot take the same slot
     entry.starting = actions.some(({ type }) => type === 'StartAttempt')
@@ -168,7 +168,7 @@ class Controller {
         return job
       case 'ScheduleRetry':
         entry.retryAt = action.at
-        entry.failedBefore = [...(entry.failedBefore ?? []), action.reason]
+        if (action.reported !== undefined) entry.reportedBefore = [...(entry.reportedBefore ?? []), action.reported]
         return job
       case 'DeleteJob':
         await this.deleteJob(client, job)

@@ -16,8 +16,8 @@ export type Observed = {
   readonly attempt?: AttemptState
   /** When the next attempt may start, after a failure that is tried again. */
   readonly retryAt?: number
-  /** The reasons why earlier attempts failed and were tried again, as far as this worker has seen them. */
-  readonly failedBefore?: readonly string[]
+  /** The reasons in the reports of earlier attempts that were tried again, as far as this worker has seen them. */
+  readonly reportedBefore?: readonly string[]
   /** Whether one more attempt may run beside the others. */
   readonly slotFree: boolean
   /** The worker is about to stop. */
@@ -30,8 +30,8 @@ export type Action =
   | { readonly type: 'StartAttempt'; readonly number: number; readonly startedAt?: number }
   /** Ends the attempt if it lives, and forgets it. */
   | { readonly type: 'ForgetAttempt' }
-  /** `reason`: why the attempt failed. */
-  | { readonly type: 'ScheduleRetry'; readonly at: number; readonly reason: string }
+  /** `reported`: the reason in the report of the attempt that failed, where it had one. */
+  | { readonly type: 'ScheduleRetry'; readonly at: number; readonly reported?: string }
   | { readonly type: 'DeleteJob' }
   /** Look again at this time. */
   | { readonly type: 'Requeue'; readonly at: number }
@@ -140,8 +140,8 @@ function describeStep(attempt: AttemptState, progress: string | undefined): { re
 /** Reasons of a report that may be the machine's as well as the notebook's, which can kill its runner: one second chance each. */
 const DOUBTFUL = ['RunnerUnavailable', 'KernelStartFailed']
 
-function isInfrastructure(reason: string, { failedBefore = [] }: Observed): boolean {
-  return DOUBTFUL.includes(reason) && !failedBefore.includes(reason)
+function isInfrastructure(reason: string, { reportedBefore = [] }: Observed): boolean {
+  return DOUBTFUL.includes(reason) && !reportedBefore.includes(reason)
 }
 
 function endAttempt(job: Job, observed: Observed, failure: AttemptFailure): Action[] {
@@ -152,7 +152,8 @@ function endAttempt(job: Job, observed: Observed, failure: AttemptFailure): Acti
   const outcome = { status: 'Unknown', reason: 'Retrying', message } as const
   const at = observed.now + delay
   const change = { outcome, phase: 'Pending', attempts: number, startedAt: startOf(job, observed), attempt: observed.attempt } as const
-  return [update(job, observed, change), { type: 'ForgetAttempt' }, { type: 'ScheduleRetry', at, reason: failure.reason }, { type: 'Requeue', at }]
+  const reported = observed.attempt?.report ? { reported: failure.reason } : {}
+  return [update(job, observed, change), { type: 'ForgetAttempt' }, { type: 'ScheduleRetry', at, ...reported }, { type: 'Requeue', at }]
 }
 
 /** The end of the job: without a failure it has succeeded. */
