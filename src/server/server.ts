@@ -102,6 +102,9 @@ function inScope(store: ResourceStore, info: RequestInfo): boolean {
   return info.namespace !== '' || (!info.namedInPath && (info.verb === 'list' || info.verb === 'watch' || info.verb === ''))
 }
 
+// Every request ends with it: one for all, since an error's stack costs more than a small answer.
+const GONE = new DOMException('the request is over', 'AbortError')
+
 // How long a request may live: until its client has gone, its time is over, or (a watch) the server stops.
 class Lifetime {
   readonly signal: AbortSignal
@@ -109,7 +112,7 @@ class Lifetime {
   readonly #deadline = new AbortController()
   readonly #timer
   constructor(res: Response, { clock, stopping }: ServerOptions, limited: boolean) {
-    res.once('close', () => this.#gone.abort())
+    res.once('close', () => this.#gone.abort(GONE))
     this.#timer = limited ? clock.schedule(REQUEST_TIMEOUT_MS, () => this.#deadline.abort()) : undefined
     this.signal = AbortSignal.any([this.#gone.signal, this.#deadline.signal, ...(limited ? [] : [stopping])])
   }
