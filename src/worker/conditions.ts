@@ -2,6 +2,7 @@
 import type { AttemptState } from './attempt.ts'
 import { type Condition, formatTime, type Job, referenceOf } from './job.ts'
 import type { Report } from './report-types.ts'
+import { describeIgnoredPodSettings } from './unsupported.ts'
 
 /** What a condition says, without its times. */
 export type Finding = Pick<Condition, 'type' | 'status'> & { readonly reason: string; readonly message: string }
@@ -33,7 +34,7 @@ export function findConditions(job: Job, outcome: Outcome, attempt: AttemptState
   const findings: Finding[] = [
     { type: 'Succeeded', ...outcome },
     { type: 'SourceReady', ...(findSource(outcome, attempt) ?? waiting) },
-    { type: 'PodReady', ...(findPod(attempt) ?? waiting) },
+    { type: 'PodReady', ...(findPod(job, attempt) ?? waiting) },
     { type: 'Executed', ...(findExecution(report) ?? waiting) },
   ]
   if (referenceOf(job.spec) === 'None') return findings
@@ -51,8 +52,8 @@ function findSource(outcome: Outcome, attempt: AttemptState | undefined): Said |
   return failure && attempt?.startedAt !== undefined ? { status: 'False', reason: failure.reason, message: failure.message } : undefined
 }
 
-function findPod(attempt: AttemptState | undefined): Said | undefined {
-  if (attempt?.runtime) return { status: 'True', reason: 'LocalProcess', message: 'the notebook runs as a process of the worker, without a pod' }
+function findPod(job: Job, attempt: AttemptState | undefined): Said | undefined {
+  if (attempt?.runtime) return { status: 'True', reason: 'LocalProcess', message: describeIgnoredPodSettings(job.spec) ?? 'the notebook runs as a process of the worker, without a pod' }
   if (attempt?.failure && attempt.startedAt === undefined) return { status: 'False', reason: attempt.failure.reason, message: attempt.failure.message }
   return undefined
 }

@@ -113,6 +113,14 @@ test('the conditions of a job on its way', () => {
   assert.equal('Compared' in conditions(statusOf(reconcile(makeJob(), observed()))), false, 'nothing is compared without a reference')
 })
 
+test('pod settings that mean nothing here are told beside the condition of the pod', () => {
+  const job = makeJob({ spec: { podTemplate: { env: [{ name: 'A', value: 'b' }], volumes: [{ name: 'v', emptyDir: {} }] } }, status: running() })
+  const status = statusOf(reconcile(job, observed({ attempt: attempt(1, cloning, source, started, finished()) })))
+  const pod = status.conditions?.find(({ type }) => type === 'PodReady')
+  assert.deepEqual([pod?.status, pod?.message], ['True', 'this worker runs notebooks as processes of its machine, so spec.podTemplate.env, spec.podTemplate.volumes mean nothing here'])
+  assert.equal(say(status), 'Succeeded Validated')
+})
+
 test('lastTransitionTime changes only with the status of a condition', () => {
   const job = makeJob({ generation: 3 })
   const first = statusOf(reconcile(job, observed()))

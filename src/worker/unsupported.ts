@@ -39,3 +39,10 @@ export function findIgnoredPodSettings(spec: JobSpec): string[] {
   const pull = spec.imagePullTimeoutSeconds ?? 300
   return [...settings.map(([name]) => `spec.podTemplate.${name}`), ...(pull === 300 ? [] : ['spec.imagePullTimeoutSeconds'])]
 }
+
+/** That the pod settings of a spec are ignored, in words; undefined when it has none. */
+export function describeIgnoredPodSettings(spec: JobSpec): string | undefined {
+  const ignored = findIgnoredPodSettings(spec)
+  if (ignored.length === 0) return undefined
+  return `this worker runs notebooks as processes of its machine, so ${ignored.join(', ')} ${ignored.length === 1 ? 'means' : 'mean'} nothing here`
+}
