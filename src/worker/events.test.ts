@@ -12,7 +12,10 @@ const between = (before: JobStatus | undefined, after: JobStatus): string[] => e
 
 test('a change of status and its events', () => {
   const running: JobStatus = { attempts: 1, phase: 'Running', reason: 'Running' }
-  assert.deepEqual(between(undefined, { attempts: 1, phase: 'Pending', reason: 'Pending' }), ['Normal Started: attempt 1 has started'])
+  assert.deepEqual(between(undefined, { attempts: 1, phase: 'Pending', reason: 'Pending' }), [], 'Python is being prepared')
+  assert.deepEqual(between({ attempts: 1 }, { ...running, startTime: '2026-01-01T00:00:00Z' }), ['Normal Started: attempt 1 has started'])
+  assert.deepEqual(between({ ...running, startTime: '2026-01-01T00:00:00Z' }, { ...running, attempts: 2, startTime: '2026-01-01T00:00:00Z' }), ['Normal Started: attempt 2 has started'])
+  assert.equal(eventsBetween(makeJob(), { attempts: 1 }, { ...running, startTime: '2026-01-01T00:00:00Z' })[0]?.at, Date.UTC(2026, 0, 1))
   assert.deepEqual(between(running, { ...running, source: { commit: 'abc' } }), ['Normal Cloned: cloned commit abc'])
   assert.deepEqual(between(running, { ...running, message: '1 of 2 cells' }), [])
   assert.deepEqual(between(running, { ...running, phase: 'Pending', reason: 'Retrying', message: 'later' }), ['Warning Retrying: later'])
@@ -50,6 +53,22 @@ test('the same event again counts up, and one that has expired is made anew', as
   await recorder.record(job, event)
   assert.equal(created.length, 3)
   assert.equal(created[2]?.count, 1)
+})
+
+test('the names of events are in the order in which they happened, within a millisecond too', async () => {
+  const created: JsonObject[] = []
+  const client = { createEvent: async (_namespace: string, event: JsonObject) => void created.push(event) } as unknown as JobClient
+  const clock = fakeClock()
+  const recorder = openEventRecorder(client, clock, silentLog)
+  for (let i = 0; i < 20; i++) {
+    if (i % 5 === 0) await clock.advance(1)
+    await recorder.record(makeJob(), { type: 'Normal', reason: 'R', message: String(i), at: Date.UTC(2025, 0, 1) })
+  }
+  const names = created.map(({ metadata }) => String((metadata as JsonObject).name))
+  assert.deepEqual(names.toSorted(), names)
+  assert.equal(new Set(names).size, 20)
+  assert.match(names[0]!, /^a\.[0-9a-f]{16}$/)
+  assert.equal(created[0]?.firstTimestamp, '2025-01-01T00:00:00Z')
 })
 
 test('an event that cannot be written stops nothing', async () => {

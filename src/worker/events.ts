@@ -2,23 +2,26 @@
 import type { JsonObject } from '../api/object.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { API_VERSION, formatTime, type Job, type JobStatus, KIND } from './job.ts'
+import { API_VERSION, formatTime, type Job, type JobStatus, KIND, parseTime } from './job.ts'
 import { isApiError, type JobClient } from './job-client.ts'
-import { findIgnoredPodSettings } from './unsupported.ts'
+import { describeIgnoredPodSettings } from './unsupported.ts'
 
-export type JobEvent = { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string }
+/** `at`: when it happened, in milliseconds since the epoch, where that is not now. */
+export type JobEvent = { readonly type: 'Normal' | 'Warning'; readonly reason: string; readonly message: string; readonly at?: number }
 
 /** The events of a change of status, in their order. */
 export function eventsBetween(job: Job, before: JobStatus | undefined, after: JobStatus): JobEvent[] {
   const events: JobEvent[] = []
   const attempts = after.attempts ?? 0
   if (attempts > (before?.attempts ?? 0)) {
-    const ignored = attempts === 1 ? findIgnoredPodSettings(job.spec) : []
-    if (ignored.length > 0) {
-      const verb = ignored.length === 1 ? 'means' : 'mean'
-      events.push({ type: 'Warning', reason: 'PodTemplateIgnored', message: `this worker runs notebooks as processes of its machine, so ${ignored.join(', ')} ${verb} nothing here` })
-    }
-    events.push({ type: 'Normal', reason: 'Started', message: `attempt ${attempts} has started` })
+    const ignored = attempts === 1 ? describeIgnoredPodSettings(job.spec) : undefined
+    if (ignored !== undefined) events.push({ type: 'Warning', reason: 'PodTemplateIgnored', message: ignored })
+  }
+  // the first attempt begins when Python is prepared, which is when the job's time begins
+  const first = before?.startTime === undefined
+  if (after.startTime !== undefined && (first || attempts > (before.attempts ?? 0))) {
+    const at = first ? parseTime(after.startTime) : undefined
+    events.push({ type: 'Normal', reason: 'Started', message: `attempt ${attempts} has started`, ...(at === undefined ? {} : { at }) })
   }
   if (after.source && before?.source?.commit !== after.source.commit) {
     events.push({ type: 'Normal', reason: 'Cloned', message: `cloned commit ${after.source.commit}` })
@@ -44,6 +47,7 @@ const COMPONENT = 'mlops-worker'
 /** Opens a recorder: the same event about the same job again counts up instead of standing there twice. */
 export function openEventRecorder(client: JobClient, clock: Clock, log: Log): EventRecorder {
   const seen = new Map<string, { name: string; count: number }>()
+  const nextSuffix = suffixes(clock)
   const write = async (job: Job, event: JobEvent): Promise<void> => {
     const namespace = job.metadata.namespace ?? ''
     const key = JSON.stringify([job.metadata.uid, event.type, event.reason, event.message])
@@ -59,13 +63,27 @@ export function openEventRecorder(client: JobClient, clock: Clock, log: Log): Ev
         if (!isApiError(error, 404)) throw error
       }
     }
-    const name = `${(job.metadata.name ?? '').slice(0, 230)}.${Buffer.from(clock.bytes(8)).toString('hex')}`
-    await client.createEvent(namespace, toObject(job, event, name, formatTime(clock.now())))
+    const name = `${(job.metadata.name ?? '').slice(0, 230)}.${nextSuffix()}`
+    await client.createEvent(namespace, toObject(job, event, name, formatTime(event.at ?? clock.now())))
     if (seen.size >= MAX_REMEMBERED) seen.delete(seen.keys().next().value!)
     seen.set(key, { name, count: 1 })
   }
   return {
     record: (job, event) => write(job, event).catch((error: unknown) => log.warn('event not written', { err: error, reason: event.reason })),
+  }
+}
+
+/**
+ * The ends of names: nanoseconds in hexadecimal, each greater than the one before. Clients sort events by their times,
+ * which are whole seconds, and keep the order of names within one. upstream: client-go/tools/record recorderImpl.makeEvent
+ */
+function suffixes(clock: Clock): () => string {
+  let last = 0n
+  return () => {
+    // the nanoseconds that the clock does not tell are random: another worker may write at the same time
+    const now = BigInt(clock.now()) * 1_000_000n + BigInt(Buffer.from(clock.bytes(4)).readUInt32BE() % 1_000_000)
+    last = now > last ? now : last + 1n
+    return last.toString(16).padStart(16, '0')
   }
 }
 
