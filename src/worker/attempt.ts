@@ -18,6 +18,8 @@ export type AttemptState = {
   readonly runtime?: { readonly kernelName: string; readonly language: string; readonly nbformat: string }
   readonly records: readonly RunnerRecord[]
   readonly recordBytes: number
+  /** When the cell that runs now began, in milliseconds since the epoch. */
+  readonly cellStartedAt?: number
   readonly report?: Report
   readonly failure?: AttemptFailure
 }
@@ -40,8 +42,11 @@ export function fold(state: AttemptState, observation: Observation): AttemptStat
     }
     case 'started':
       return { ...state, step: 'Executing', runtime: observation.runtime }
-    case 'record':
-      return { ...state, records: [...state.records, observation.record], recordBytes: state.recordBytes + observation.bytes }
+    case 'record': {
+      const { cellStartedAt: _, ...rest } = state
+      const running = observation.record.type === 'cell-start' && observation.at !== undefined ? { cellStartedAt: observation.at } : {}
+      return { ...rest, ...running, records: [...state.records, observation.record], recordBytes: state.recordBytes + observation.bytes }
+    }
     case 'comparing':
       return { ...state, step: 'Comparing' }
     case 'finished':

@@ -21,8 +21,8 @@ export type Observation =
   | { readonly type: 'cloning'; readonly at: number }
   | { readonly type: 'source'; readonly commit: string; readonly goldenCommit?: string }
   | { readonly type: 'started'; readonly runtime: { readonly kernelName: string; readonly language: string; readonly nbformat: string } }
-  /** `bytes` is the size of the record as it was written. */
-  | { readonly type: 'record'; readonly record: RunnerRecord; readonly bytes: number }
+  /** `bytes` is the size of the record as it was written, `at` when it was seen. */
+  | { readonly type: 'record'; readonly record: RunnerRecord; readonly bytes: number; readonly at?: number }
   | { readonly type: 'comparing' }
   | { readonly type: 'finished'; readonly report: Report }
   | ({ readonly type: 'failed' } & { readonly failure: AttemptFailure })

@@ -44,8 +44,10 @@ export function makeStatus(job: Job, change: StatusChange, now: number): JobStat
 }
 
 /** What is shown of the cells while the notebook runs; undefined before it was read. */
-export function liveReport(job: Job, attempt: AttemptState): Report | undefined {
+export function liveReport(job: Job, attempt: AttemptState, now: number): Report | undefined {
   if (!attempt.records.some(({ type }) => type === 'notebook')) return undefined
   const spec = attempt.recordBytes > MAX_LIVE_BYTES ? { ...job.spec, results: { outputPolicy: 'None' as const } } : job.spec
-  return buildReport({ spec, records: attempt.records, running: true })
+  // in whole seconds: a status that is made again within one says nothing new
+  const elapsedMilliseconds = attempt.cellStartedAt === undefined ? 0 : Math.max(0, Math.floor((now - attempt.cellStartedAt) / 1000) * 1000)
+  return buildReport({ spec, records: attempt.records, running: true, elapsedMilliseconds })
 }

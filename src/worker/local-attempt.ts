@@ -59,7 +59,7 @@ export async function runLocalAttempt(options: LocalAttemptOptions): Promise<voi
         const { kernelName, language, nbformat } = record
         emit({ type: 'started', runtime: { kernelName, language, nbformat } })
       }
-      emit({ type: 'record', record, bytes })
+      emit({ type: 'record', record, bytes, at: clock.now() })
     },
     clock,
     signal,

@@ -113,6 +113,17 @@ test('the conditions of a job on its way', () => {
   assert.equal('Compared' in conditions(statusOf(reconcile(makeJob(), observed()))), false, 'nothing is compared without a reference')
 })
 
+test('the duration grows while a cell runs', () => {
+  const cell = (at: number, record: Extract<Observation, { type: 'record' }>['record']): Observation => ({ type: 'record', bytes: 1, at, record })
+  const began = cell(now - 65_300, { type: 'cell-start', index: 0 })
+  const actions = reconcile(makeJob({ status: running() }), observed({ attempt: attempt(1, cloning, source, started, record, began) }))
+  assert.deepEqual([statusOf(actions).summary?.duration, statusOf(actions).summary?.durationMilliseconds], ['1m5s', 65_000])
+  assert.deepEqual(actions[1], { type: 'Requeue', at: now + 10_000 })
+  const ended = cell(now, { type: 'cell', index: 0, outcome: 'Succeeded', durationMilliseconds: 65_250, outputs: [] })
+  const after = reconcile(makeJob({ status: running() }), observed({ attempt: attempt(1, cloning, source, started, record, began, ended) }))
+  assert.deepEqual([statusOf(after).summary?.durationMilliseconds, types(after)], [65_250, ['UpdateStatus', 'Requeue']])
+})
+
 test('pod settings that mean nothing here are told beside the condition of the pod', () => {
   const job = makeJob({ spec: { podTemplate: { env: [{ name: 'A', value: 'b' }], volumes: [{ name: 'v', emptyDir: {} }] } }, status: running() })
   const status = statusOf(reconcile(job, observed({ attempt: attempt(1, cloning, source, started, finished()) })))

@@ -36,6 +36,8 @@ export type Action =
   /** Look again at this time. */
   | { readonly type: 'Requeue'; readonly at: number }
 
+/** How often the duration of a job is told while one of its cells runs. */
+const ELAPSED_INTERVAL_MS = 10_000
 const RETRY_BASE_MS = 10_000
 const RETRY_MAX_MS = 300_000
 
@@ -126,9 +128,10 @@ function followAttempt(job: Job, observed: Observed, attempt: AttemptState): Act
     const outcome = { status: 'Unknown', reason: 'Pending', message: attempt.preparing ?? `attempt ${attempt.number} is starting` } as const
     return [update(job, observed, { outcome, phase: 'Pending', attempts: attempt.number, startedAt, attempt })]
   }
-  const report = liveReport(job, attempt)
+  const report = liveReport(job, attempt, observed.now)
   const outcome = { status: 'Unknown', ...describeStep(attempt, report?.verdict.message) } as const
-  return [update(job, observed, { outcome, phase: 'Running', attempts: attempt.number, startedAt, attempt, report })]
+  const status = update(job, observed, { outcome, phase: 'Running', attempts: attempt.number, startedAt, attempt, report })
+  return attempt.cellStartedAt === undefined ? [status] : [status, { type: 'Requeue', at: observed.now + ELAPSED_INTERVAL_MS }]
 }
 
 function describeStep(attempt: AttemptState, progress: string | undefined): { reason: string; message: string } {
@@ -159,7 +162,7 @@ function endAttempt(job: Job, observed: Observed, failure: AttemptFailure): Acti
 /** The end of the job: without a failure it has succeeded. */
 function finish(job: Job, observed: Observed, failure?: AttemptFailure): Action[] {
   const { attempt, now } = observed
-  const report = attempt?.report ?? (attempt && liveReport(job, attempt))
+  const report = attempt?.report ?? (attempt && liveReport(job, attempt, now))
   const outcome = failure
     ? ({ status: 'False', reason: failure.reason, message: failure.message } as const)
     : ({ status: 'True', reason: 'Validated', message: report?.verdict.message ?? '' } as const)

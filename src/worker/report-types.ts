@@ -51,6 +51,8 @@ export type ReportInput = {
   readonly failure?: Failure
   /** The run goes on: nothing is compared, what has not ended is NotRun. */
   readonly running?: boolean
+  /** How long the cell that runs now has run; it counts in the duration. */
+  readonly elapsedMilliseconds?: number
 }
 
 /** A difference between an output and its reference; without `outputIndex` it is about the whole cell. */

@@ -26,7 +26,7 @@ export function buildReport(input: ReportInput): Report {
   const options = resolveOptions(input.spec)
   const golden = readGolden(input, options)
   const comparison = input.running ? undefined : compare(run, results, options, golden.cells)
-  const summary = summarize(run.notebook?.cells.length ?? 0, results, comparison)
+  const summary = summarize(run.notebook?.cells.length ?? 0, results, comparison, input.elapsedMilliseconds)
   const judged = { ...input, ...(golden.error ? { goldenError: golden.error } : {}) }
   const verdict = judgeRun({ input: judged, run, results, summary, reference: options.reference, ...(comparison ? { comparison } : {}) })
   const fitted = fitCells(listCells(results, comparison, input.spec), MAX_CELLS_BYTES)

@@ -3,13 +3,16 @@ import type { CellResult } from './cell-results.ts'
 import type { NotebookComparison } from './compare.ts'
 import type { Summary } from './report-types.ts'
 
-/** Counts. A cell that only the golden notebook has counts as mismatched and as nothing else. `total` is all cells of the notebook. */
-export function summarize(total: number, results: readonly CellResult[], comparison: NotebookComparison | undefined): Summary {
+/**
+ * Counts. A cell that only the golden notebook has counts as mismatched and as nothing else. `total` is all cells of the
+ * notebook, `elapsed` the milliseconds of the cell that runs now.
+ */
+export function summarize(total: number, results: readonly CellResult[], comparison: NotebookComparison | undefined, elapsed = 0): Summary {
   const count = (...outcomes: CellResult['outcome'][]): number => results.filter(({ outcome }) => outcomes.includes(outcome)).length
   const compared = [...(comparison?.cells.values() ?? []), ...(comparison?.missing.map((cell) => cell.comparison) ?? [])]
   const matched = compared.filter(({ outcome }) => outcome === 'Matched').length
   const ignored = compared.filter(({ outcome }) => outcome === 'Ignored').length
-  const durationMilliseconds = results.reduce((sum, cell) => sum + (cell.durationMilliseconds ?? 0), 0)
+  const durationMilliseconds = results.reduce((sum, cell) => sum + (cell.durationMilliseconds ?? 0), elapsed)
   const succeeded = count('Succeeded')
   return {
     total,
