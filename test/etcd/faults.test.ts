@@ -187,6 +187,21 @@ for (const version of ETCD_VERSIONS) {
       assert.equal((await one.range({ start: '\u0000', end: '\u{10ffff}' })).count, 1, 'the keys of the store itself do not show')
     })
 
+    test('a watch from before the store was opened, with nothing to tell, still comes to the present', async () => {
+      const prefix = `/faults${++stores}/`
+      const first = await open(cluster.endpoints, { prefix })
+      const { revision } = await first.commit({ compare: [], put: [{ key: 'a/1', value: Buffer.from('1') }] })
+      await first.close()
+      for (let i = 0; i < 3; i++) await cluster.client.put('/somebody-else').value('x')
+      await using store = await open(cluster.endpoints, { prefix })
+      await using collector = collect(store, { ...RANGE, after: revision })
+      await using earlier = collect(store, { ...RANGE, after: revision - 1 })
+      const now = await store.currentRevision()
+      assert.ok(now >= revision + 3)
+      await Promise.all([collector.until(now), earlier.until(now)])
+      assert.deepEqual([collector.events.length, earlier.events.map((event) => event.revision)], [0, [revision]])
+    })
+
     test('a list of 11,000 values of 2 kB', async () => {
       await using store = await open(cluster.endpoints)
       const value = Buffer.alloc(2048, 1)
