@@ -73,11 +73,30 @@ const INTERRUPTED: Record<string, CellOutcome> = {
 }
 
 function withoutRecord(index: number, run: Run, { spec, running, failure }: ReportInput): Judgement {
-  if (running || !run.started.has(index)) return { outcome: 'NotRun' }
+  if (running) return { outcome: 'NotRun' }
+  if (!run.started.has(index)) return { outcome: 'NotRun', message: describeNotRun(run, failure?.reason) }
   const ending = run.end?.outcome ?? failure?.reason ?? ''
   const outcome = (run.end?.cell ?? index) === index && Object.hasOwn(INTERRUPTED, ending) ? INTERRUPTED[ending] : undefined
   if (outcome) return { outcome, message: describeInterruption(ending, spec) }
   return { outcome: 'NotRun', message: 'the run ended while this cell was running; it left no result' }
+}
+
+/** Why a cell did not begin: for readers of v1alpha1 it is a Failure. */
+function describeNotRun({ end }: Run, reason: string | undefined): string {
+  const before = end?.cell === undefined ? undefined : `cell ${end.cell + 1}`
+  switch (end?.outcome ?? reason) {
+    case 'Completed':
+      return before ? `not run: ${before} failed before` : 'not run'
+    case 'CellTimeout':
+      return `not run: ${before ?? 'a cell'} took too long`
+    case 'KernelDied':
+    case 'OutOfMemory':
+      return 'not run: the kernel died before'
+    case 'DeadlineExceeded':
+      return 'not run: the deadline of the job came before'
+    default:
+      return 'not run: the run ended before'
+  }
 }
 
 /** How the end of the run (an outcome or a reason) cut a cell short, in words that follow its name. */
@@ -102,7 +121,8 @@ function judge(record: CellRecord, tags: readonly string[], run: Run, spec: Repo
     const ending = run.end?.outcome === 'OutOfMemory' ? 'OutOfMemory' : 'KernelDied'
     return { outcome, message: describeInterruption(ending, spec), ...withError(record) }
   }
-  if (outcome === 'Skipped' || outcome === 'NotRun') return { outcome }
+  if (outcome === 'Skipped') return { outcome }
+  if (outcome === 'NotRun') return { outcome, message: describeNotRun(run, undefined) }
   const expected = record.expectsError === true || tags.some((tag) => tag === 'raises-exception' || tag === 'nbval-raises-exception')
   if (error && (expected || (spec.execution?.allowedErrorNames ?? []).includes(error.name))) return judgeOutputs(record, spec)
   if (error) return { outcome: 'Failed', message: error.value === '' ? error.name : `${error.name}: ${error.value}`, error }

@@ -271,10 +271,15 @@ test('a job that was running when its worker died is run again', async () => {
 test('the deadline ends a job with what is known of its cells', async () => {
   await withController([makeJob({ spec: { activeDeadlineSeconds: 60 } })], async ({ api, executor, clock }) => {
     executor.see('uid-a.1', cloning(clock), source, started)
-    executor.see('uid-a.1', { type: 'record', bytes: 9, record: { type: 'notebook', ...started.runtime, cells: [{ index: 0, id: 'x', type: 'Code', tags: [], source: '1' }] } })
+    executor.see('uid-a.1', { type: 'record', bytes: 9, record: { type: 'notebook', ...started.runtime, cells: [0, 1].map((index) => ({ index, id: 'x', type: 'Code', tags: [], source: '1' })) } })
+    executor.see('uid-a.1', { type: 'record', bytes: 9, record: { type: 'cell-start', index: 0 } })
     await clock.advance(61_000)
     const { status } = api.get('a')
-    assert.deepEqual([status?.phase, status?.reason, status?.cells?.length], ['Failed', 'DeadlineExceeded', 1])
+    assert.deepEqual([status?.phase, status?.reason, status?.message], ['Failed', 'DeadlineExceeded', 'the job did not end within 60 s'])
+    assert.deepEqual(status?.cells?.map(({ outcome, error }) => `${outcome} ${error?.message}`), [
+      'TimedOut was still running at the deadline of the job and was stopped (activeDeadlineSeconds is 60, its last seconds are kept for the report)',
+      'NotRun not run: the deadline of the job came before',
+    ])
     assert.deepEqual(executor.cancelled, ['uid-a.1'])
   })
 })

@@ -35,13 +35,14 @@ export function isPassed(cell: CellReport): boolean {
   return (cell.outcome === 'Succeeded' || cell.outcome === 'Skipped') && (compared === 'Matched' || compared === 'Ignored')
 }
 
+// Of a cell that did not run the outcome says enough; one that only the golden notebook has is told by its message.
 function withoutDetails({ index, id, type, outcome, error, comparison }: CellReport): CellReport {
   return {
     index,
     ...(id === undefined ? {} : { id }),
     type,
     outcome,
-    ...(error ? { error: { message: error.message } } : {}),
+    ...(error && (outcome !== 'NotRun' || comparison) ? { error: { message: error.message } } : {}),
     ...(comparison ? { comparison: { outcome: comparison.outcome } } : {}),
   }
 }

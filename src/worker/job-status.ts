@@ -3,7 +3,7 @@ import type { AttemptState } from './attempt.ts'
 import { buildReport } from './report.ts'
 import { findConditions, type Outcome, setConditions } from './conditions.ts'
 import { formatTime, type Job, type JobStatus } from './job.ts'
-import type { Report } from './report-types.ts'
+import type { Failure, Report } from './report-types.ts'
 
 /** What is said about a job, beside what its attempt tells. */
 export type StatusChange = {
@@ -43,10 +43,15 @@ export function makeStatus(job: Job, change: StatusChange, now: number): JobStat
   }
 }
 
-/** What is shown of the cells while the notebook runs; undefined before it was read. */
-export function liveReport(job: Job, attempt: AttemptState, now: number): Report | undefined {
+/**
+ * What is shown of the cells while the notebook runs, or after it was cut short by `failure`; undefined before it was
+ * read.
+ */
+export function liveReport(job: Job, attempt: AttemptState, now: number, failure?: Failure): Report | undefined {
   if (!attempt.records.some(({ type }) => type === 'notebook')) return undefined
   const spec = attempt.recordBytes > MAX_LIVE_BYTES ? { ...job.spec, results: { outputPolicy: 'None' as const } } : job.spec
+  // a run that has told its end, and left no report, is judged by nobody else
+  if (failure && !attempt.records.some(({ type }) => type === 'end')) return buildReport({ spec, records: attempt.records, failure })
   // in whole seconds: a status that is made again within one says nothing new
   const elapsedMilliseconds = attempt.cellStartedAt === undefined ? 0 : Math.max(0, Math.floor((now - attempt.cellStartedAt) / 1000) * 1000)
   return buildReport({ spec, records: attempt.records, running: true, elapsedMilliseconds })

@@ -162,7 +162,7 @@ function endAttempt(job: Job, observed: Observed, failure: AttemptFailure): Acti
 /** The end of the job: without a failure it has succeeded. */
 function finish(job: Job, observed: Observed, failure?: AttemptFailure): Action[] {
   const { attempt, now } = observed
-  const report = attempt?.report ?? (attempt && liveReport(job, attempt, now))
+  const report = attempt?.report ?? (attempt && liveReport(job, attempt, now, failure))
   const outcome = failure
     ? ({ status: 'False', reason: failure.reason, message: failure.message } as const)
     : ({ status: 'True', reason: 'Validated', message: report?.verdict.message ?? '' } as const)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { NotebookValidationJobV1 } from '../resources/notebookvalidationjobs/v1.ts'
 import type { EndRecord } from './records.ts'
+import { fitCells } from './fit-cells.ts'
 import { buildReport } from './report.ts'
 import { goldenNotebook, raised, recordsOf, result, stream } from './report.fixture.ts'
 import type { TestCell } from './report.fixture.ts'
@@ -211,6 +212,21 @@ test('a cell that was running when the run was cut short has the outcome of the 
   assert.deepEqual(cut({ type: 'end', outcome: 'CellTimeout', message: '' }), ['Succeeded', 'TimedOut', 'NotRun'])
   assert.deepEqual(cut(undefined, { reason: 'OutOfMemory', message: 'killed' }), ['Succeeded', 'KernelDied', 'NotRun'])
   assert.deepEqual(cut(undefined, { reason: 'constructor', message: '' }), ['Succeeded', 'NotRun', 'NotRun'])
+})
+
+test('a cell that did not run says why, for readers of v1alpha1', () => {
+  const last = (end: Partial<EndRecord> | null, failure?: ReportInput['failure']) =>
+    buildReport({ spec: {}, records: recordsOf([{}, { record: null }], end), ...(failure ? { failure } : {}) }).cells.at(-1)
+  assert.deepEqual(last({ cell: 0 }), { index: 1, type: 'Code', outcome: 'NotRun', error: { message: 'not run: cell 1 failed before' } })
+  const messages = [last({ outcome: 'CellTimeout', cell: 0 }), last({ outcome: 'OutOfMemory', cell: 0 }), last({ outcome: 'DeadlineExceeded' }), last({ outcome: 'KernelStartFailed' }), last(null, { reason: 'RunnerUnavailable', message: 'lost' })]
+  assert.deepEqual(messages.map((cell) => cell?.error?.message), [
+    'not run: cell 1 took too long',
+    'not run: the kernel died before',
+    'not run: the deadline of the job came before',
+    'not run: the run ended before',
+    'not run: the run ended before',
+  ])
+  assert.equal(fitCells([last({ cell: 0 })!], 60).cells[0]?.error, undefined, 'the text goes first when there is no room')
 })
 
 test('outputs are shown as the policy says and cut to size', () => {
