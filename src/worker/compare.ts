@@ -102,12 +102,20 @@ function compareCell(
   const cut: Difference[] = cell.outputsTruncated ? [{ kind: 'MissingOutput', actual: OUTPUTS_CUT }] : []
   const counted = [...cut, ...outputs.differences, ...drifted]
   const all = [...counted, ...noticed, ...outputs.notices]
+  const hint = counted.length === outputs.differences.length && counted.length > 0 ? hintAt(reference.outputs, cell.outputs, options) : ''
   return {
     outcome: counted.length > 0 ? 'Mismatched' : 'Matched',
     differences: all.slice(0, MAX_DIFFERENCES),
     truncated: outputs.truncated || all.length > MAX_DIFFERENCES,
-    message: counted.length > 0 ? describeMismatch(counted, against) : '',
+    message: counted.length > 0 ? describeMismatch(counted, against) + hint : '',
   }
+}
+
+/** What a person could do about outputs of which nothing but temporary paths differ; these are not masked by default. */
+function hintAt(expected: readonly JsonObject[], actual: readonly JsonObject[], options: ComparisonOptions): string {
+  if (options.exact || options.normalizers.has('TemporaryPaths')) return ''
+  const masked = compareOutputs(expected, actual, { ...options, normalizers: new Set([...options.normalizers, 'TemporaryPaths']) })
+  return masked.differences.length === 0 ? '; only temporary paths differ, which the normalizer TemporaryPaths masks' : ''
 }
 
 function compareSource(expected: string, actual: string): Difference[] {

@@ -20,6 +20,8 @@ export type OutputOptions = {
 
 /** What the comparison of two notebooks needs to know. */
 export type ComparisonOptions = OutputOptions & {
+  /** Mode Exact: no normalizer may be added. */
+  readonly exact: boolean
   readonly reference: 'None' | 'Golden' | 'StoredOutputs'
   readonly scope: 'AllCells' | 'TaggedCells'
   readonly ignoredCellTags: ReadonlySet<string>
@@ -36,6 +38,7 @@ export function resolveOptions(spec: ReportSpec): ComparisonOptions {
   const exact = comparison.mode === 'Exact'
   return {
     reference: comparison.reference ?? (spec.golden === undefined ? 'None' : 'Golden'),
+    exact,
     scope: comparison.scope ?? 'AllCells',
     normalizers: new Set(exact ? [] : (comparison.normalizers ?? DEFAULT_NORMALIZERS)),
     tolerance: exact

@@ -15,6 +15,8 @@ const MASKED: [Normalizer, string, string][] = [
   ['Timestamps', 'Mon Jan  2 15:04:05 2006', '<timestamp>'],
   ['Timestamps', 'Mon, 02 Jan 2006 15:04:05 GMT', '<timestamp>'],
   ['MemoryAddresses', '<object object at 0x7f3a1c2b4d50>', '<object object at <address>>'],
+  ['MemoryAddresses', '/tmp/ipykernel_4242/1098521482.py:2: UserWarning: old', '/tmp/ipykernel_<pid>/1098521482.py:2: UserWarning: old'],
+  ['MemoryAddresses', 'File C:\\Temp\\ipykernel_7\\12.py', 'File C:\\Temp\\ipykernel_<pid>\\12.py'],
   ['UUIDs', 'run 123e4567-e89b-12d3-a456-426614174000 done', 'run <uuid> done'],
   ['ProgressBars', 'start\n 45%|████▌     | 45/100 [00:01<00:01, 44.50it/s]\nend', 'start\nend'],
   ['ProgressBars', 'Training: 100%|##########| 3/3 [00:00<00:00,  9.50it/s, loss=0.1]', ''],
@@ -37,6 +39,9 @@ const KEPT: [Normalizer, string][] = [
   ['Timestamps', '1.5s'],
   ['MemoryAddresses', '0xdeadbeef'],
   ['MemoryAddresses', 'at 0xff'],
+  ['MemoryAddresses', '/tmp/ipykernel_4242/data.csv'],
+  ['MemoryAddresses', 'ipykernel_4242/1.py'],
+  ['MemoryAddresses', '/tmp/job_4242/1.py'],
   ['UUIDs', '123e4567-e89b-12d3-a456-4266141740001'],
   ['ProgressBars', 'accuracy 45% | 45/100'],
   ['ProgressBars', 'loss: 0.5'],
@@ -65,7 +70,7 @@ const ALL: readonly Normalizer[] = [...DEFAULT_NORMALIZERS, 'Durations', 'Matplo
 const UNITS = [
   ' ', '\t', '\r', '\b', 'a\b', '\n', '\u001b', '\u001b[', '\u001b]', '\u001b[1;', '1', '1.', '1:', '00:', 'at 0x', '0x0', 'a-', '0-',
   '12345678-', '2024-', '2024-01-01 ', 'Mon ', 'Mon Jan ', '%|', '1%|', '1%|#', '|', '[', '━', '1/1 [', '1/1 [=', '/tmp/', '/tmp/a', '/private',
-  '<Figure size ', '1 s', '1.1', '1 ', 'C:\\Users\\', '1it [', ': ', '█',
+  '/ipykernel_', '/ipykernel_1', '1/1', '<Figure size ', '1 s', '1.1', '1 ', 'C:\\Users\\', '1it [', ': ', '█',
 ]
 
 test('a megabyte of adversarial text in one line is normalized in linear time', () => {

@@ -42,6 +42,9 @@ const C_TIME = new RegExp(`\\b${DAY} ${MONTH} [ 0-3]?[0-9] ${TIME}(?: [A-Z]{2,5}
 // RFC 1123 and RFC 5322: "Mon, 02 Jan 2006 15:04:05 GMT".
 const MAIL_TIME = new RegExp(`\\b${DAY}, [0-9]{1,2} ${MONTH} [0-9]{4} ${TIME}${ZONE}?`, 'g')
 const ADDRESS = /\bat 0x[0-9A-Fa-f]{6,16}(?![0-9A-Za-z_])/g
+// The folder that ipykernel names after its process in the paths of cells, as warnings and tracebacks show them:
+// "/tmp/ipykernel_4242/1098521482.py". The name of the file follows from the cell's source and stays.
+const KERNEL_PID = /(?<=[/\\]ipykernel_)[0-9]{1,10}(?=[/\\][0-9]{1,20}\.py)/g
 const UUID = /(?<![0-9A-Za-z_-])[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}(?![0-9A-Za-z_-])/g
 const FIGURE = /<Figure size [0-9]{1,6}(?:\.[0-9]{1,6})?x[0-9]{1,6}(?:\.[0-9]{1,6})? with/g
 const TEMPORARY = /(?<![\w/.])(?:\/private)?\/(?:tmp|var\/tmp|var\/folders\/[\w+]{1,64}\/[\w+]{1,64}\/T)\/[\w.+-]{1,255}/g
@@ -65,8 +68,9 @@ const STEPS: readonly (readonly [Normalizer, (text: string) => string])[] = [
   ['ProgressBars', dropProgressBars],
   ['UUIDs', (text) => text.replace(UUID, '<uuid>')],
   ['Timestamps', (text) => text.replace(ISO_TIME, '<timestamp>').replace(C_TIME, '<timestamp>').replace(MAIL_TIME, '<timestamp>')],
-  ['MemoryAddresses', (text) => text.replace(ADDRESS, 'at <address>')],
   ['TemporaryPaths', (text) => text.replace(TEMPORARY, '<temporary>').replace(WINDOWS_TEMPORARY, '<temporary>')],
+  // what says only which process it was: where its objects lie, and its id where a kernel shows it
+  ['MemoryAddresses', (text) => text.replace(ADDRESS, 'at <address>').replace(KERNEL_PID, '<pid>')],
   ['MatplotlibFigureSize', (text) => text.replace(FIGURE, '<Figure size <size> with')],
   ['Durations', (text) => text.replace(CLOCK, '<duration>').replace(QUANTITY, '<duration>')],
   ['CollapseWhitespace', (text) => text.replace(/[ \t]+/g, ' ').replace(/\n+/g, '\n')],

@@ -184,6 +184,19 @@ test('a changed source is a difference only where the job asks for it', () => {
   assert.equal(compared([ONE], [{ ...ONE, source: 'other' }], { sourceDrift: 'Fail' }).cells[0]?.error?.message, 'source differs from the golden notebook')
 })
 
+test('a warning of a cell matches whatever its process was, and temporary paths are hinted at', () => {
+  const message = (expected: string, actual: string, comparison?: ReportSpec['comparison']) =>
+    compared([{ outputs: [stream(actual, 'stderr')] }], [{ outputs: [stream(expected, 'stderr')] }], comparison).cells[0]?.error?.message
+  const warning = (path: string) => `${path}/1098521482.py:2: UserWarning: old\n  warn("old")\n`
+  assert.equal(message(warning('/tmp/ipykernel_4242'), warning('/tmp/ipykernel_77')), undefined)
+  const hint = '; only temporary paths differ, which the normalizer TemporaryPaths masks'
+  assert.ok(message(warning('/var/folders/a/b/T/ipykernel_1'), warning('/tmp/ipykernel_2'))?.endsWith(hint))
+  assert.ok(message('saved /tmp/tmpabc', 'saved /tmp/tmpdef')?.endsWith(hint))
+  assert.equal(message('saved /tmp/tmpabc', 'saved /tmp/tmpdef', { normalizers: ['TemporaryPaths'] }), undefined)
+  assert.equal(message('saved /tmp/a 1', 'saved /tmp/b 2')?.endsWith(hint), false)
+  assert.equal(message('saved /tmp/a', 'saved /tmp/b', { mode: 'Exact' })?.endsWith(hint), false)
+})
+
 test('stored outputs are the reference of their own cell', () => {
   const records = recordsOf([ONE, TWO]).map((record) => {
     return record.type === 'notebook' ? { ...record, cells: record.cells.map((cell) => ({ ...cell, storedOutputs: [result('1')] })) } : record
