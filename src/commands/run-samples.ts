@@ -3,7 +3,7 @@ import { getKey, isObject, type KubeObject } from '../api/object.ts'
 import { columnDefinitions, compileColumns, tableRow } from '../api/table.ts'
 import { requestVersion, type ResourceStore } from '../registry/resource-store.ts'
 import type { Clock } from '../base/clock.ts'
-import { SAMPLES } from './samples.ts'
+import { type Sample, SAMPLES } from './samples.ts'
 import { formatTable, type ProgressDisplay } from './show-progress.ts'
 
 const VERSION = 'v1'
@@ -41,15 +41,24 @@ function member(object: Record<string, unknown>, name: string): Record<string, n
   return (isObject(value) ? value : {}) as Record<string, never>
 }
 
-/** The samples as `kubectl get` shows them. */
+/** The samples as `kubectl get` shows them, and below what went wrong with those that did not end as they should. */
 export function sampleTable(jobs: ResourceStore, clock: Clock): string {
   const columns = compileColumns(requestVersion(jobs, VERSION))
   const shown = columnDefinitions(columns).map((column, i) => ({ column, i })).filter(({ column }) => column.priority === 0)
-  const rows = SAMPLES.flatMap(({ name }) => {
-    const entry = jobs.cache.get(`default/${name}`)
-    if (!entry) return []
-    const cells = tableRow(jobs.codec.view(jobs.codec.open(entry.value), VERSION), columns, clock.now())
-    return [shown.map(({ i }) => String(cells[i] ?? ''))]
+  const known = SAMPLES.flatMap((sample) => {
+    const entry = jobs.cache.get(`default/${sample.name}`)
+    return entry ? [{ sample, job: jobs.codec.view(jobs.codec.open(entry.value), VERSION) }] : []
   })
-  return formatTable([shown.map(({ column }) => column.name.toUpperCase()), ...rows])
+  const rows = known.map(({ job }) => {
+    const cells = tableRow(job, columns, clock.now())
+    return shown.map(({ i }) => String(cells[i] ?? ''))
+  })
+  const surprises = known.flatMap(({ sample, job }) => describeSurprise(sample, job) ?? [])
+  return [formatTable([shown.map(({ column }) => column.name.toUpperCase()), ...rows]), ...(surprises.length > 0 ? ['', ...surprises] : [])].join('\n')
+}
+
+/** Why a sample ended otherwise than it should; undefined when it did not. */
+export function describeSurprise({ name, ends }: Sample, job: KubeObject): string | undefined {
+  const { reason, message } = member(job, 'status')
+  return String(reason) === ends ? undefined : `${name} should have ended with ${ends}, it is ${String(reason ?? 'Pending')}: ${String(message ?? '')}`
 }

@@ -24,13 +24,15 @@ export interface Sample {
   readonly name: string
   readonly notebook: string
   readonly golden?: string
+  /** The reason with which it ends when all is well. */
+  readonly ends: string
 }
 
 /** The three samples: one that passes, one whose output differs from its golden copy, one that raises. */
 export const SAMPLES: readonly Sample[] = [
-  { name: 'sample-passes', notebook: 'passes.ipynb', golden: 'golden/passes.ipynb' },
-  { name: 'sample-differs', notebook: 'differs.ipynb', golden: 'golden/differs.ipynb' },
-  { name: 'sample-raises', notebook: 'raises.ipynb' },
+  { name: 'sample-passes', notebook: 'passes.ipynb', golden: 'golden/passes.ipynb', ends: 'Validated' },
+  { name: 'sample-differs', notebook: 'differs.ipynb', golden: 'golden/differs.ipynb', ends: 'OutputMismatch' },
+  { name: 'sample-raises', notebook: 'raises.ipynb', ends: 'NotebookFailed' },
 ]
 
 // deploy/ lies beside src/ in a checkout and beside the built src/ in a package.
