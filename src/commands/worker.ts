@@ -42,7 +42,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     clock,
     log,
   })
-  log.warn('notebooks run as processes of this user, with all of the user\'s rights', { concurrency })
+  log.info('notebooks run as processes of this user, with all of the user\'s rights', { concurrency })
   await runController({ client, executor, concurrency, clock, log, signal, onStatus: (job) => tell(job, onProgress) })
 }
 
