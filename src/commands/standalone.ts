@@ -1,6 +1,6 @@
 /** `standalone`: everything on one machine, on loopback: store, API, worker, samples. */
 import { readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { authorizeMasters } from '../../apiservice/auth.ts'
 import { clientCertificate } from '../../apiservice/client-certificate.ts'
 import { openSqlite } from '../../storage/sqlite.ts'
@@ -101,7 +101,7 @@ async function startServer(config: Config, served: readonly ServedResource[], ba
 
 async function serve(config: Config, server: ApiServer, pki: Pki, around: Surroundings & { readonly signal: AbortSignal; readonly out: Output }): Promise<void> {
   const { signal, out } = around
-  const kubeconfig = join(config.dataDir, 'kubeconfig')
+  const kubeconfig = resolve(config.dataDir, 'kubeconfig')
   const workerKubeconfig = join(config.dataDir, 'worker.kubeconfig')
   await writeKubeconfig(kubeconfig, { server: server.url, ca: pki.ca, ...pki.admin, name: 'mlops-standalone' })
   await writeKubeconfig(workerKubeconfig, { server: server.url, ca: pki.ca, ...pki.worker, name: 'mlops-worker' })
