@@ -37,7 +37,11 @@ export async function takeLock(backend: Backend, resource: string, owner: string
       () => {
         if (!released) timer = clock.schedule(KEEP_ALIVE_MS, tick)
       },
-      onLost,
+      (error: unknown) => {
+        // While the store is away nobody can take the lock either; and whatever is written compares it.
+        if (error instanceof LeaseExpired) onLost()
+        else if (!released) timer = clock.schedule(KEEP_ALIVE_MS, tick)
+      },
     )
   }
   return {

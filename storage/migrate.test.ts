@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { sealTwin, type Twin } from '../test/model/twin-codec.ts'
 import type { Backend, CommitRequest } from './backend.ts'
-import { UnknownOutcome } from './backend.ts'
+import { OutOfSpace, UnknownOutcome } from './backend.ts'
 import { fenceKey, parseFence, storedVersionNames } from './fence-record.ts'
 import { setFrozen } from './fence-change.ts'
 import type { LoadedFence } from './fence.ts'
 import { codec, contents, fill, name, PREFIX, putTwin, RESOURCE, run, setEncoding, stores } from './migrate.fixture.ts'
 import { addCounters, checkpointKey, lockKey, parseCheckpoint } from './migrate-job.ts'
-import { abortMigration, pauseMigration } from './migrate.ts'
+import { abortMigration, pauseMigration } from './migrate-control.ts'
 import { listQuarantine } from './quarantine.ts'
 import { Refused } from './refused.ts'
 import { scanObjects } from './verify.ts'
@@ -229,6 +230,34 @@ for (const [engine, open] of stores) {
       assert.deepEqual(storedVersionNames(await fenceOf(backend)), ['v1beta1', 'v1'])
       const done = await run(backend)
       assert.deepEqual([done.phase, done.result?.rewritten], ['Succeeded', 31])
+    })
+
+    test('a full disk pauses it, also when not even that can be written', async () => {
+      await using store = await open()
+      const { backend } = store
+      await fill(backend, 60)
+      await setEncoding(backend, 'v1')
+      const filling = intercept(backend, async (request, n) => {
+        if (n > 10) throw new OutOfSpace('the disk is full')
+        return backend.commit(request)
+      })
+      assert.partialDeepStrictEqual(await run(filling), { phase: 'Paused', reason: 'NoSpace' })
+      assert.partialDeepStrictEqual(await run(intercept(backend, async (request, n) => {
+        if (n > 0 || request.put?.some(({ value }) => Buffer.from(value).includes('NoSpace'))) throw new OutOfSpace('the disk is full')
+        return backend.commit(request)
+      })), { phase: 'Paused', reason: 'NoSpace' })
+      assert.partialDeepStrictEqual(await run(backend), { phase: 'Succeeded', result: { rewritten: 60 } })
+    })
+
+    test('an object that would become too large is left as it is, and blocks', async () => {
+      await using store = await open()
+      const { backend } = store
+      await fill(backend, 3)
+      await setEncoding(backend, 'v1')
+      const growing = { ...codec, encode: (hub: Twin, version: string) => sealTwin({ ...hub, ...(hub.key === name(1) && { text: 'x'.repeat(2 ** 21) }) }, version) }
+      const blocked = await run(backend, { codec: growing as typeof codec })
+      assert.deepEqual([blocked.phase, blocked.result?.rewritten], ['Blocked', 2])
+      assert.match((await listQuarantine(backend, RESOURCE))[0]!.message, /it would have 2\d+ bytes at v1, the limit is 1576960/)
     })
 
     test('shows how far it is', async () => {

@@ -2,12 +2,12 @@
  * Migration: writes every object of a resource at its encoding version, proves by a scan that none is left at another, and takes the other versions away.
  * It can be killed at any moment; the same call continues. Nothing but encoding and revision of an object changes, and that is checked for each before it is written.
  */
+import { OutOfSpace } from './backend.ts'
 import type { Backend } from './backend.ts'
 import type { Clock } from '../src/base/clock.ts'
 import type { Log } from '../src/base/log.ts'
 import { commitOnce } from './commit-once.ts'
-import { endJob, type Proof } from './fence-change.ts'
-import { fenceKey, parseFence } from './fence-record.ts'
+import type { Proof } from './fence-change.ts'
 import { accountOf, addCounters, encodeRecord, jobKey, parseJob } from './migrate-job.ts'
 import type { Counters, Job, Phase } from './migrate-job.ts'
 import { takeLock } from './migrate-lock.ts'
@@ -43,6 +43,7 @@ export interface MigrateOptions {
   readonly onProgress?: (progress: Progress) => void
 }
 
+const NO_SPACE = 'NoSpace'
 const MONITOR_MS = 1000
 /** Proofs that are started anew because the fence or the replicas changed under them. */
 const PROOFS = 5
@@ -142,9 +143,10 @@ class Migration {
   }
 
   // The other shards stop at their next object, so that nothing runs on behind an error.
-  #fail(error: unknown): never {
-    this.#halt({ phase: 'Paused', reason: 'Failed' })
-    throw error
+  #fail(error: unknown): void {
+    const full = error instanceof OutOfSpace
+    this.#halt({ phase: 'Paused', reason: full ? NO_SPACE : 'Failed' })
+    if (!full) throw error
   }
 
   async #verify(): Promise<Proof | undefined> {
@@ -229,7 +231,13 @@ class Migration {
       // Whoever paused or aborted it has recorded that.
       if (!kv || !found || found.phase === 'Aborted' || found.phase === 'Paused') return found ?? this.#job
       const job: Job = { ...found, phase: halt.phase, reason: halt.reason, updatedAt: new Date(this.#options.clock.now()).toISOString() }
-      const result = await commitOnce(backend, { compare: [{ key, modRevision: kv.modRevision }, this.#lock.compare], put: [{ key, value: encodeRecord(job) }] }, key)
+      const request = { compare: [{ key, modRevision: kv.modRevision }, this.#lock.compare], put: [{ key, value: encodeRecord(job) }] }
+      const result = await commitOnce(backend, request, key).catch((error: unknown) => {
+        if (error instanceof OutOfSpace && halt.phase === 'Paused') return undefined
+        throw error
+      })
+      // Not even that can be written: the record says Running, and the same call continues it all the same.
+      if (!result) return job
       if (result.succeeded) {
         this.#job = job
         this.#report()
@@ -267,42 +275,3 @@ class Migration {
     this.#options.onProgress?.(progressOf(this.#job, at, this.#run.throttle))
   }
 }
-
-/** The job of a resource that has not ended. */
-export async function unfinishedJob(backend: Backend, resource: string): Promise<{ readonly job: Job; readonly modRevision: number } | undefined> {
-  const { job: id } = parseFence(fenceKey(resource), await backend.get(fenceKey(resource)))
-  const kv = id === undefined ? undefined : await backend.get(jobKey(resource, id))
-  return kv && { job: parseJob(kv), modRevision: kv.modRevision }
-}
-
-/** Asks the process that runs the migration to pause it; it stops at its next look, within about a second. Throws Refused when there is none. */
-export async function pauseMigration(backend: Backend, resource: string, now: number): Promise<Job> {
-  for (;;) {
-    const found = await unfinishedJob(backend, resource)
-    if (!found) throw new Refused('Changed', `${resource} has no migration to pause`)
-    if (found.job.phase === 'Paused') return found.job
-    const key = jobKey(resource, found.job.id)
-    const job: Job = { ...found.job, phase: 'Paused', reason: 'Requested', updatedAt: new Date(now).toISOString() }
-    const result = await commitOnce(backend, { compare: [{ key, modRevision: found.modRevision }], put: [{ key, value: encodeRecord(job) }] }, key)
-    if (result.succeeded) return job
-  }
-}
-
-/** Ends the migration without a result: at once nothing more is written for it. Objects stay as they are, each at a version that storedVersions names. */
-export async function abortMigration(backend: Backend, resource: string, now: number): Promise<Job | undefined> {
-  const key = fenceKey(resource)
-  for (;;) {
-    const fence = parseFence(key, await backend.get(key))
-    if (fence.job === undefined) throw new Refused('Changed', `${resource} has no migration to abort`)
-    const recordKey = jobKey(resource, fence.job)
-    const kv = await backend.get(recordKey)
-    const end = endJob({ resource, fence })
-    const job: Job | undefined = kv && { ...parseJob(kv), phase: 'Aborted', reason: 'Requested', updatedAt: new Date(now).toISOString() }
-    const result = await commitOnce(backend, {
-      compare: [...end.compare, { key: recordKey, modRevision: kv?.modRevision ?? 0 }],
-      put: [...(end.put ?? []), ...(job ? [{ key: recordKey, value: encodeRecord(job) }] : [])],
-    }, key)
-    if (result.succeeded) return job
-  }
-}
-

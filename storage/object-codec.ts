@@ -1,4 +1,5 @@
 /** What the bytes of an object mean, as far as scans and migrations need it. Injected: nothing in storage/ knows a Kubernetes object. */
+import { MAX_VALUE_BYTES } from './backend.ts'
 import { EnvelopeError, openEnvelope } from './envelope.ts'
 import type { Envelope, EnvelopeErrorClass } from './envelope.ts'
 
@@ -52,6 +53,9 @@ export function reencode(codec: ObjectCodec, value: Uint8Array, version: string)
     const written = codec.encode(hub, version)
     // The same version under the same schema: only the order of members can differ, which is no reason for an event.
     if (isAlike(openEnvelope(value), openEnvelope(written))) return { value }
+    if (written.length > MAX_VALUE_BYTES) {
+      return { problem: 'ConversionError', message: `it would have ${written.length} bytes at ${version}, the limit is ${MAX_VALUE_BYTES}` }
+    }
     if (!codec.equal(codec.decode(written), hub)) return { problem: 'LossyConversion', message: `writing it at ${version} would change it` }
     return { value: written }
   } catch (error) {

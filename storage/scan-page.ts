@@ -2,11 +2,12 @@
 import { prefixEnd } from './backend.ts'
 import type { Backend, KeyValue } from './backend.ts'
 
-const PAGE_BYTES = 1024 * 1024
+// The writes of others wait while a page is read.
+const PAGE_BYTES = 128 * 1024
 const PAGE_KEYS = 200
 const FIRST_PAGE_KEYS = 16
 
-/** The limit of the next page, after the one that was read, so that it has about as many bytes as wanted (default: 1 MiB). */
+/** The limit of the next page, after the one that was read, so that it has about as many bytes as wanted (default: 128 KiB). */
 export function nextPageLimit(page: readonly KeyValue[] | undefined, bytes = PAGE_BYTES): number {
   if (!page || page.length === 0) return FIRST_PAGE_KEYS
   const average = page.reduce((sum, kv) => sum + kv.value.length, 0) / page.length

@@ -53,56 +53,72 @@ async function fill(backend: Backend, name: (i: number) => string, count: number
   }
 }
 
-/** Four that write jobs one after another until `over`; the milliseconds of each write. */
-async function write(backend: Backend, over: () => boolean): Promise<number[]> {
+/** Four that write jobs one after another until `over`; the milliseconds of each write, by what `when` says before and after it. */
+async function write(backend: Backend, over: () => boolean, when: () => string): Promise<ReadonlyMap<string, readonly number[]>> {
   const fence = await openFence(backend, resource, { encodingVersion: 'v1', decodable: order })
-  const took: number[] = []
+  const took = new Map<string, number[]>()
   await Promise.all(
     Array.from({ length: WRITERS }, async (_, writer) => {
       for (let i = 0; !over(); i++) {
         const hub = jobOf(i)
+        const before = when()
         const start = performance.now()
         for (;;) {
           const value = storage.seal(hub, fence.current().encodingVersion)
           const result = await commitFenced(backend, fence, { compare: [], put: [{ key: `data/${resource}/writer-${writer}/job-${i % 500}`, value }] })
           if (result.kind === 'committed') break
         }
-        took.push(performance.now() - start)
+        if (when() === before) (took.get(before) ?? took.set(before, []).get(before)!).push(performance.now() - start)
       }
     }),
   )
-  return took.sort((a, b) => a - b)
+  return took
 }
 
-const at = (sorted: readonly number[], share: number): string => (sorted[Math.floor(sorted.length * share)] ?? 0).toFixed(2)
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
+function percentiles(what: string, took: readonly number[] = [], seconds: number): number {
+  const sorted = took.toSorted((a, b) => a - b)
+  const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0
+  say(`  writers, ${what}: ${Math.round(sorted.length / seconds)} writes/s, p50 ${at(0.5).toFixed(2)} ms, p99 ${at(0.99).toFixed(2)} ms`)
+  return at(0.99)
+}
+
+/** Beside writers the migration is held every other second, so that both figures are of the same machine at the same time. */
 async function measure(what: string, busy: boolean): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), 'bench-'))
   const backend = await openSqlite({ directory, clock: systemClock, log: silentLog })
   try {
     await fill(backend, (i) => `default/job-${i}`, OBJECTS)
     await changeEncoding({ backend, resource, version: 'v1', order, clock: systemClock, reason: 'bench' })
-    let over = false
-    const until = performance.now() + 4000
-    if (busy) {
-      const alone = await write(backend, () => performance.now() > until)
-      say(`  writers alone: ${Math.round(alone.length / 4)} writes/s, p50 ${at(alone, 0.5)} ms, p99 ${at(alone, 0.99)} ms`)
+    const times: Record<string, number> = { alone: 0, beside: 0 }
+    let [state, since, over] = ['beside', performance.now(), false]
+    const enter = (next: string): void => {
+      times[state] = (times[state] ?? 0) + (performance.now() - since) / 1000
+      state = next
+      since = performance.now()
     }
-    const writing = busy ? write(backend, () => over) : undefined
-    const start = performance.now()
-    let swept = 0
+    const writing = busy ? write(backend, () => over, () => state) : undefined
     const job = await migrate({
       backend, resource, codec, clock: systemClock, log: silentLog, owner: 'bench',
+      ...(busy && { stop: async () => {
+        enter(state === 'beside' ? 'alone' : 'beside')
+        return state === 'alone' ? 'Bench' : undefined
+      } }),
       onProgress: ({ phase }) => {
-        if (phase === 'Verifying') swept ||= performance.now()
+        if (phase !== 'Running' && state === 'alone') enter('beside')
       },
     })
-    const seconds = (performance.now() - start) / 1000
+    enter('')
     over = true
-    say(`${what}: ${job.phase}, ${job.result?.rewritten} rewritten in ${seconds.toFixed(2)} s with its proof: ${Math.round((job.result?.rewritten ?? 0) / seconds)} objects/s; sweep alone ${Math.round((job.result?.rewritten ?? 0) / ((swept - start) / 1000))}`)
-    const beside = await writing
-    if (beside) say(`  writers beside it: ${Math.round(beside.length / seconds)} writes/s, p50 ${at(beside, 0.5)} ms, p99 ${at(beside, 0.99)} ms`)
+    const seconds = times.beside as number
+    const rewritten = job.result?.rewritten ?? 0
+    say(`${what}: ${job.phase}, ${rewritten} rewritten in ${seconds.toFixed(2)} s with its proof: ${Math.round(rewritten / seconds)} objects/s`)
+    const took = await writing
+    if (took) {
+      const [alone, beside] = (['alone', 'beside'] as const).map((name) => percentiles(name, took.get(name), times[name] as number)) as [number, number]
+      say(`  p99 beside it: ${(beside / alone).toFixed(2)} of that without`)
+    }
     const scanStart = performance.now()
     const { complete, proof } = await scanObjects({ backend, resource, codec, now: Date.now, deep: true })
     say(`  deep verification of ${proof.keys}: ${((performance.now() - scanStart) / 1000).toFixed(2)} s, complete ${complete}`)
