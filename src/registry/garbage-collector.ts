@@ -84,6 +84,10 @@ class Wake {
 class Graph {
   readonly #nodes = new Map<string, Node>()
   readonly #dependants = new Map<string, Set<string>>()
+  /** Objects whose finalizer is the collector's to take away. */
+  readonly #pending = new Set<string>()
+  /** Objects with owners that are to be looked at: new ones, and those that have lost an owner. */
+  readonly #doubtful = new Set<string>()
   readonly #empty: Set<ResourceStore>
   readonly #kinds: ReadonlySet<string>
   #filled: (() => void) | undefined
@@ -117,6 +121,8 @@ class Graph {
     const node = toNode(store, entry)
     this.#remove(node.uid)
     this.#nodes.set(node.uid, node)
+    if (node.pending !== undefined) this.#pending.add(node.uid)
+    if (node.owners.length > 0) this.#doubtful.add(node.uid)
     for (const { uid } of node.owners) {
       const set = this.#dependants.get(uid) ?? new Set()
       set.add(node.uid)
@@ -125,12 +131,16 @@ class Graph {
   }
 
   drop(_store: ResourceStore, entry: CacheEntry): void {
-    this.#remove(entry.index.uid)
+    const { uid } = entry.index
+    this.#remove(uid)
+    for (const dependant of this.#dependants.get(uid) ?? []) this.#doubtful.add(dependant)
   }
 
   #remove(uid: string): void {
     const node = this.#nodes.get(uid)
     this.#nodes.delete(uid)
+    this.#pending.delete(uid)
+    this.#doubtful.delete(uid)
     for (const owner of node?.owners ?? []) {
       const set = this.#dependants.get(owner.uid)
       set?.delete(uid)
@@ -142,15 +152,14 @@ class Graph {
   tasks(): (() => Promise<unknown>)[] {
     if (this.#empty.size > 0) return []
     const tasks: (() => Promise<unknown>)[] = []
-    for (const node of this.#nodes.values()) {
-      if (node.pending === ORPHAN) tasks.push(() => this.#orphan(node))
-      else if (node.pending === FOREGROUND) tasks.push(() => this.#foreground(node))
+    for (const uid of this.#pending) {
+      const node = this.#nodes.get(uid) as Node
+      tasks.push(() => (node.pending === ORPHAN ? this.#orphan(node) : this.#foreground(node)))
     }
-    for (const uids of this.#dependants.values()) {
-      for (const uid of uids) {
-        const node = this.#nodes.get(uid)
-        if (node && !node.terminating && this.#absentOwners(node).length > 0) tasks.push(() => this.#absent(node))
-      }
+    for (const uid of this.#doubtful) {
+      const node = this.#nodes.get(uid)
+      if (node && !node.terminating && this.#absentOwners(node).length > 0) tasks.push(() => this.#absent(node))
+      else this.#doubtful.delete(uid)
     }
     return tasks
   }
