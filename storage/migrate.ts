@@ -26,6 +26,8 @@ import { Refused } from './refused.ts'
 import { trimStoredVersions } from './trim.ts'
 import { verify } from './verify.ts'
 
+export { abortMigration, pauseMigration, unfinishedJob } from './migrate-control.ts'
+
 export interface MigrateOptions {
   readonly backend: Backend
   readonly resource: string
