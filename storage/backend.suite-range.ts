@@ -143,7 +143,7 @@ export function compactionTests(store: () => SuiteStore): void {
     assert.equal(kvs.length, 180)
     assert.ok(kvs.every((kv) => text(kv.value) === '3'))
     const below = async (modRevisionBelow: number): Promise<boolean> => (await backend.commit({ compare: [{ start, end, modRevisionBelow }] })).succeeded
-    assert.deepEqual([await below(1), await below(revision - 20), await below(revision + 1)], [false, false, true])
+    assert.deepEqual([await below(1), await below(revision - 40), await below(revision + 1)], [false, false, true])
   })
 
   test('an open watch that has seen everything goes on', async () => {
