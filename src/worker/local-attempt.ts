@@ -120,7 +120,7 @@ async function credentialsOf(options: LocalAttemptOptions, source: GitSource): P
 }
 
 /** What would change which Python packages a notebook sees, and what npm has set for this program. */
-const REMOVED = /^(?:PYTHONHOME|PYTHONPATH|PYTHONSTARTUP|VIRTUAL_ENV|NODE|NODE_OPTIONS|INIT_CWD|npm_.*|MLOPS_.*)$/i
+const REMOVED = /^(?:PYTHONHOME|PYTHONPATH|PYTHONSTARTUP|VIRTUAL_ENV|NODE|NODE_OPTIONS|INIT_CWD|npm_.*|MLOPS_.*)$/
 /** Where npm puts the programs of packages before a script of theirs runs. */
 const NPM_PROGRAMS = /[\\/]node_modules[\\/]\.bin[\\/]?$|[\\/]node-gyp-bin[\\/]?$/
 

@@ -1,13 +1,12 @@
 """Executes one notebook and writes what became of each cell, one JSON record a line (the format is ../records.ts).
 
-    python -I runner.py DIRECTORY
+    python -I supervise.py python -I runner.py DIRECTORY
 
 reads DIRECTORY/runner.json (the settings, see Settings), appends to DIRECTORY/records.ndjson and leaves the executed
 notebook in DIRECTORY/executed.ipynb. The exit status is 0 whenever the verdict is in the records. It needs nothing but
 nbclient and nbformat, which every Jupyter image carries.
 """
 import asyncio
-import ctypes
 import json
 import os
 import signal
@@ -312,12 +311,6 @@ def error_of(reply, cell):
     return {"name": name, "value": value, "traceback": "\n".join(map(str, lines))[-MAX_TRACEBACK_CHARACTERS:]}
 
 
-def die_with_parent():
-    """A worker that was killed takes its runner along, where the system can do that (Linux: PR_SET_PDEATHSIG)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(1, signal.SIGTERM, 0, 0, 0)
-
-
 async def main(directory):
     with open(os.path.join(directory, "runner.json"), encoding="utf-8") as file:
         settings = Settings(**json.load(file))
@@ -336,5 +329,4 @@ async def main(directory):
 
 
 if __name__ == "__main__":
-    die_with_parent()
     asyncio.run(main(sys.argv[1]))

@@ -25,6 +25,13 @@ def prctl(option, value):
         ctypes.CDLL(None, use_errno=True).prctl(option, value, 0, 0, 0)
 
 
+def send(pid, signum):
+    try:
+        os.kill(pid, signum)
+    except OSError:
+        pass  # gone, or of another user
+
+
 def descendants():
     """The processes below this one; what is killed hands its children on to us, so that all are found in the end."""
     parents = {}
@@ -50,10 +57,7 @@ def end_descendants():
     while time.monotonic() < end:
         left = descendants() if sys.platform == "linux" else set()
         for pid in left:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except OSError:
-                pass  # gone, or of another user
+            send(pid, signal.SIGKILL)
         try:
             while os.waitpid(-1, os.WNOHANG)[0]:
                 pass
@@ -74,12 +78,12 @@ def run(command):
             os._exit(127)
 
     def pass_on(signum, _frame):
-        os.kill(child, signum)
+        send(child, signum)
         signal.alarm(GRACE_SECONDS)
 
     for signum in (signal.SIGTERM, signal.SIGINT):
         signal.signal(signum, pass_on)
-    signal.signal(signal.SIGALRM, lambda *_: os.kill(child, signal.SIGKILL))
+    signal.signal(signal.SIGALRM, lambda *_: send(child, signal.SIGKILL))
     signal.pthread_sigmask(signal.SIG_SETMASK, set())
     while True:
         pid, status = os.waitpid(-1, 0)
