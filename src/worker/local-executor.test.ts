@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
@@ -35,7 +35,8 @@ before(
     const hang = { cell_type: 'code', id: 'a', metadata: {}, execution_count: null, outputs: [], source: 'import time; time.sleep(60)' }
     repository.commit({ 'hang.ipynb': JSON.stringify({ nbformat: 4, nbformat_minor: 5, metadata: {}, cells: [hang] }), 'text.ipynb': 'not a notebook' })
     server = await serveRepository(repository)
-    executor = await open(join(work, 'data'))
+    // as a user may name it
+    executor = await open(relative(process.cwd(), join(work, 'data')))
   },
   { timeout: 300_000 },
 )

@@ -1,6 +1,6 @@
 /** Runs attempts as processes of this machine, and ends what a worker that died has left behind. */
 import { mkdir, readFile, readdir, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import { AsyncQueue } from './async-queue.ts'
@@ -32,7 +32,9 @@ type LiveAttempt = { readonly observations: AsyncQueue<Observation>; readonly ab
  * Opens the executor. Attempts of an earlier worker are ended, with their processes. Throws when another worker that
  * lives uses the data directory.
  */
-export async function openLocalExecutor(options: LocalExecutorOptions): Promise<Executor> {
+export async function openLocalExecutor(given: LocalExecutorOptions): Promise<Executor> {
+  // the steps run in directories of their own, where a relative path would mean another place
+  const options = { ...given, dataDir: resolve(given.dataDir) }
   const attemptsDirectory = join(options.dataDir, 'attempts')
   await mkdir(attemptsDirectory, { recursive: true, mode: 0o700 })
   const owner = join(options.dataDir, 'worker.json')
