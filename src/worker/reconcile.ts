@@ -36,8 +36,8 @@ export type Action =
   /** Look again at this time. */
   | { readonly type: 'Requeue'; readonly at: number }
 
-/** How often the duration of a job is told while one of its cells runs. */
-const ELAPSED_INTERVAL_MS = 10_000
+/** How often the duration of a job is told while one of its cells runs: after 2 s, 4 s, 8 s, then every 10 s. */
+const ELAPSED_INTERVAL_MS = { first: 2_000, last: 10_000 }
 const RETRY_BASE_MS = 10_000
 const RETRY_MAX_MS = 300_000
 
@@ -131,7 +131,9 @@ function followAttempt(job: Job, observed: Observed, attempt: AttemptState): Act
   const report = liveReport(job, attempt, observed.now)
   const outcome = { status: 'Unknown', ...describeStep(attempt, report?.verdict.message) } as const
   const status = update(job, observed, { outcome, phase: 'Running', attempts: attempt.number, startedAt, attempt, report })
-  return attempt.cellStartedAt === undefined ? [status] : [status, { type: 'Requeue', at: observed.now + ELAPSED_INTERVAL_MS }]
+  if (attempt.cellStartedAt === undefined) return [status]
+  const { first, last } = ELAPSED_INTERVAL_MS
+  return [status, { type: 'Requeue', at: observed.now + Math.min(last, Math.max(first, observed.now - attempt.cellStartedAt)) }]
 }
 
 function describeStep(attempt: AttemptState, progress: string | undefined): { reason: string; message: string } {
