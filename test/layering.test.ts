@@ -25,7 +25,7 @@ const LAYERS: Record<string, readonly string[]> = {
 /** Outside package or global → the files that may use it (prefixes). */
 const OUTSIDE: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^@bufbuild\/cel/, ['src/api/cel']],
-  [/^@bufbuild\/protobuf/, ['src/api/cel', 'src/resources/core/protobuf.ts']],
+  [/^@bufbuild\/protobuf/, ['src/api/cel', 'src/api/protobuf']],
   [/^yaml$/, ['src/api/yaml', 'src/commands/kubeconfig.ts']],
   [/^re2js$/, ['src/api/pattern.ts', 'src/api/cel']],
   [/^node:sqlite$/, ['storage/sqlite']],

@@ -1,12 +1,13 @@
 /** Event, as much of core/v1 as standalone mode needs. upstream: pkg/registry/core/event/strategy.go, pkg/printers/internalversion */
 import { noConversion } from '../../api/lens-conversion.ts'
 import { getKey, isObject, type JsonObject, type KubeObject } from '../../api/object.ts'
+import { decodeKubeProtobuf, type Message } from '../../api/protobuf.ts'
+import { OBJECT_META } from '../../api/protobuf-meta.ts'
 import type { ComputedColumn, ResourceDefinition, Strategy } from '../../api/resource.ts'
 import type { Schema } from '../../api/schema.ts'
 import { fieldError } from '../../api/status.ts'
 import { since } from './columns.ts'
 import { withoutGeneration } from './generation.ts'
-import { decodeKubeProtobuf, OBJECT_META, type Message } from './protobuf.ts'
 
 const text: Schema = { type: 'string' }
 const time: Schema = { type: 'string', format: 'date-time', nullable: true }

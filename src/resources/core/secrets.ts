@@ -1,11 +1,12 @@
 /** Secret, as much of core/v1 as standalone mode needs. upstream: pkg/registry/core/secret/strategy.go, pkg/apis/core/validation */
 import { noConversion } from '../../api/lens-conversion.ts'
 import { deepEqual, getKey, isObject, setKey, type JsonObject, type KubeObject } from '../../api/object.ts'
+import { decodeKubeProtobuf, type Message } from '../../api/protobuf.ts'
+import { OBJECT_META } from '../../api/protobuf-meta.ts'
 import type { ComputedColumn, ResourceDefinition, Strategy } from '../../api/resource.ts'
 import { fieldError, NO_VALUE, type FieldError } from '../../api/status.ts'
 import { CREATED_AT, NAME } from './columns.ts'
 import { withoutGeneration } from './generation.ts'
-import { decodeKubeProtobuf, OBJECT_META, type Message } from './protobuf.ts'
 
 const definition: ResourceDefinition = {
   group: '',

@@ -1,19 +1,23 @@
 /**
- * Protobuf bodies of the core kinds that kubectl sends, as JSON objects. Messages are tables: field number → name and type.
- * Unknown fields are skipped, as protobuf asks.
- * upstream: k8s.io/api/core/v1/generated.proto, apimachinery/pkg/apis/meta/v1/generated.proto, .../runtime/serializer/protobuf
+ * Protobuf bodies as JSON objects. Messages are tables: field number → name and type. Unknown fields are skipped, as protobuf asks.
+ * upstream: apimachinery/pkg/runtime/serializer/protobuf/protobuf.go
  */
 import { BinaryReader, WireType } from '@bufbuild/protobuf/wire'
-import { setKey, type Json, type JsonObject } from '../../api/object.ts'
+import { parseStored } from './codec.ts'
+import { setKey, type Json, type JsonObject } from './object.ts'
 
-/** The type of a field. `time` and `microTime` are messages of seconds and nanoseconds, shown as RFC 3339. */
-export type FieldType = 'string' | 'bytes' | 'bool' | 'int' | 'time' | 'microTime' | 'stringMap' | 'bytesMap' | Message
+/**
+ * The type of a field. `time` and `microTime` are messages of seconds and nanoseconds, shown as RFC 3339; `bytes` are shown in base64;
+ * `rawJson` is a message whose only field is JSON.
+ */
+export type FieldType = 'string' | 'bytes' | 'bool' | 'int' | 'time' | 'microTime' | 'rawJson' | 'stringMap' | 'bytesMap' | Message
 
-/** A field: its JSON name and its type; `repeated` makes a list. */
+/** A field: its JSON name and its type; `repeated` makes a list. A `pointer` is written only when it is set, other fields always. */
 export interface Field {
   readonly name: string
   readonly type: FieldType
   readonly repeated?: true
+  readonly pointer?: true
 }
 
 /** A message: fields by number. */
@@ -21,41 +25,48 @@ export interface Message {
   readonly [field: number]: Field
 }
 
-const OWNER_REFERENCE: Message = {
-  1: { name: 'kind', type: 'string' },
-  3: { name: 'name', type: 'string' },
-  4: { name: 'uid', type: 'string' },
-  5: { name: 'apiVersion', type: 'string' },
-  6: { name: 'controller', type: 'bool' },
-  7: { name: 'blockOwnerDeletion', type: 'bool' },
+/** What every body begins with. */
+export const MAGIC = Buffer.from('k8s\0')
+
+/** runtime.Unknown: the message in its envelope. */
+export const UNKNOWN: Message = {
+  1: { name: 'typeMeta', type: { 1: { name: 'apiVersion', type: 'string' }, 2: { name: 'kind', type: 'string' } } },
+  2: { name: 'raw', type: 'bytes', pointer: true },
+  3: { name: 'contentEncoding', type: 'string' },
+  4: { name: 'contentType', type: 'string' },
 }
 
-/** metav1.ObjectMeta without managedFields. */
-export const OBJECT_META: Message = {
-  1: { name: 'name', type: 'string' },
-  2: { name: 'generateName', type: 'string' },
-  3: { name: 'namespace', type: 'string' },
-  5: { name: 'uid', type: 'string' },
-  6: { name: 'resourceVersion', type: 'string' },
-  7: { name: 'generation', type: 'int' },
-  8: { name: 'creationTimestamp', type: 'time' },
-  9: { name: 'deletionTimestamp', type: 'time' },
-  10: { name: 'deletionGracePeriodSeconds', type: 'int' },
-  11: { name: 'labels', type: 'stringMap' },
-  12: { name: 'annotations', type: 'stringMap' },
-  13: { name: 'ownerReferences', type: OWNER_REFERENCE, repeated: true },
-  14: { name: 'finalizers', type: 'string', repeated: true },
+/** A message out of its envelope: not decoded, but known by its kind, which may be empty. */
+export interface Enveloped {
+  readonly apiVersion: string
+  readonly kind: string
+  decode(message: Message): JsonObject
 }
-
-const MAGIC = Buffer.from('k8s\0')
-const TYPE_META: Message = { 1: { name: 'apiVersion', type: 'string' }, 2: { name: 'kind', type: 'string' } }
-const UNKNOWN: Message = { 1: { name: 'typeMeta', type: TYPE_META }, 2: { name: 'raw', type: 'bytes' } }
 
 /** Decodes a body: the magic prefix, the envelope, then the message. Throws Error for anything else. */
 export function decodeKubeProtobuf(bytes: Uint8Array, message: Message): JsonObject {
+  return openKubeProtobuf(bytes).decode(message)
+}
+
+/** Opens the envelope of a body. Throws Error for what has none; so does decoding what is no such message. */
+export function openKubeProtobuf(bytes: Uint8Array): Enveloped {
   if (!MAGIC.equals(bytes.subarray(0, MAGIC.length))) throw new Error('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]')
-  const envelope = decodeMessage(bytes.subarray(MAGIC.length), UNKNOWN)
-  return decodeMessage(Buffer.from(String(envelope.raw ?? ''), 'base64'), message)
+  const { typeMeta, raw } = whole(() => decodeMessage(bytes.subarray(MAGIC.length), UNKNOWN))
+  const { apiVersion, kind } = (typeMeta ?? {}) as JsonObject
+  return {
+    apiVersion: String(apiVersion ?? ''),
+    kind: String(kind ?? ''),
+    decode: (message) => whole(() => decodeMessage(Buffer.from(String(raw ?? ''), 'base64'), message)),
+  }
+}
+
+// Go's text for a message that is cut off.
+function whole(decode: () => JsonObject): JsonObject {
+  try {
+    return decode()
+  } catch (error) {
+    throw error instanceof RangeError ? new Error('unexpected EOF', { cause: error }) : error
+  }
 }
 
 function decodeMessage(bytes: Uint8Array, message: Message): JsonObject {
@@ -98,6 +109,8 @@ function readValue(reader: BinaryReader, type: Exclude<FieldType, 'stringMap' | 
       return reader.bool()
     case 'int':
       return Number(reader.int64())
+    case 'rawJson':
+      return parseStored(Buffer.from(String(decodeMessage(reader.bytes(), RAW).raw ?? ''), 'base64'))
     case 'time':
     case 'microTime':
       return readTime(reader.bytes(), type)
@@ -105,6 +118,8 @@ function readValue(reader: BinaryReader, type: Exclude<FieldType, 'stringMap' | 
       return decodeMessage(reader.bytes(), type)
   }
 }
+
+const RAW: Message = { 1: { name: 'raw', type: 'bytes' } }
 
 // A zero time is sent as an empty message and stands for none.
 function readTime(bytes: Uint8Array, type: 'time' | 'microTime'): Json {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BinaryWriter } from '@bufbuild/protobuf/wire'
 import fc from 'fast-check'
-import { decodeKubeProtobuf, OBJECT_META, type Message } from './protobuf.ts'
+import { decodeKubeProtobuf, type Message } from './protobuf.ts'
+import { OBJECT_META } from './protobuf-meta.ts'
 
 const MESSAGE: Message = { 1: { name: 'metadata', type: OBJECT_META }, 2: { name: 'data', type: 'bytesMap' } }
 
@@ -47,4 +48,10 @@ test('what is no protobuf of ours is an Error, never anything else', () => {
     }),
     { seed: 1, numRuns: 2000 },
   )
+})
+
+test('a message that is cut off is an unexpected EOF', () => {
+  const cut = new BinaryWriter().uint32((1 << 3) | 2).uint32(9).finish()
+  assert.throws(() => decodeKubeProtobuf(body(cut), MESSAGE), { message: 'unexpected EOF' })
+  assert.throws(() => decodeKubeProtobuf(Buffer.concat([Buffer.from('k8s\0'), cut]), MESSAGE), { message: 'unexpected EOF' })
 })
