@@ -15,6 +15,8 @@ export {
   decodeOptions,
   decodingError,
   findingsAsWarnings,
+  kindOf,
+  notRegistered,
   strictDecodingError,
   type BodyMediaType,
   type DecodedObject,

@@ -56,17 +56,23 @@ export function decodeOptions(bytes: Uint8Array, mediaType: BodyMediaType, expec
   } catch (error) {
     throw error instanceof DecodeError ? badRequest(`${lead}${error.message}`) : error
   }
-  const { kind, ...rest } = peekOptions(value, expected)
-  if (kind === expected.kind) return isObject(value) ? value : {}
-  throw badRequest(`no kind ${goQuote(kind)} is registered for version ${goQuote(formatApiVersion(rest.group, rest.version))} in scheme "pkg/runtime/scheme.go:111"`)
-}
-
-function peekOptions(value: Json, expected: GroupVersionKind): GroupVersionKind {
   try {
-    return withDefaults(peekKind(value), expected)
+    const actual = kindOf(value, expected)
+    if (actual.kind !== expected.kind) throw notRegistered(actual)
+    return isObject(value) ? value : {}
   } catch (error) {
     throw error instanceof DecodeError ? badRequest(error.message) : error
   }
+}
+
+/** The kind of a decoded body; what it leaves out is taken from `defaults`. Throws DecodeError for what cannot have a kind. */
+export function kindOf(value: Json, defaults: GroupVersionKind): GroupVersionKind {
+  return withDefaults(peekKind(value), defaults)
+}
+
+/** The error for a kind that an endpoint does not know. upstream: runtime.NewNotRegisteredErrForKind */
+export function notRegistered({ group, version, kind }: GroupVersionKind): DecodeError {
+  return new DecodeError(`no kind ${goQuote(kind)} is registered for version ${goQuote(formatApiVersion(group, version))} in scheme "pkg/runtime/scheme.go:111"`)
 }
 
 /** A parsed body. `outOfRange`: it has a number beyond float64, which upstream finds only in a second pass, when it knows the kind. */
@@ -96,7 +102,7 @@ function readBody(bytes: Uint8Array, mediaType: BodyMediaType, expected: GroupVe
 
 function peek(body: Body, bytes: Uint8Array, expected: GroupVersionKind): GroupVersionKind {
   try {
-    const peeked = withDefaults(peekKind(body.value), expected)
+    const peeked = kindOf(body.value, expected)
     if (body.outOfRange) throw badRequest(unhandled(peeked, expected, body.outOfRange.message))
     return peeked
   } catch (error) {

@@ -1,17 +1,19 @@
 /** Reading and decoding request bodies: steps 3 to 5 of the road. */
 import type { Readable } from 'node:stream'
-import { DecodeError, decodeObject, decodeOptions, decodingError, strictDecodingError, findingsAsWarnings, type BodyMediaType } from '../api/codec.ts'
-import { isObject, type GroupVersionKind, type JsonObject, type KubeObject } from '../api/object.ts'
+import { DecodeError, decodeObject, decodeOptions, decodingError, strictDecodingError, findingsAsWarnings, notRegistered, type BodyMediaType } from '../api/codec.ts'
+import { isObject, parseApiVersion, type GroupVersionKind, type JsonObject, type KubeObject } from '../api/object.ts'
 import type { VersionDefinition } from '../api/resource.ts'
 import { receive } from '../api/receive.ts'
 import { badRequest, requestEntityTooLarge, unsupportedMediaType } from '../api/status.ts'
+import { DELETE_OPTIONS } from '../api/protobuf-meta.ts'
+import { openKubeProtobuf } from '../api/protobuf.ts'
 import type { RequestContext } from './context.ts'
+import { PROTOBUF } from './negotiate.ts'
 import type { FieldValidation } from './options.ts'
 
 /** Largest request body. upstream: apiserver/pkg/server/config.go: MaxRequestBodyBytes */
 export const MAX_BODY_BYTES = 3 * 1024 * 1024
 
-const PROTOBUF = 'application/vnd.kubernetes.protobuf'
 const BODY_TYPES = ['application/json', 'application/yaml', PROTOBUF]
 
 /** Reads a body whole; throws 413 beyond the limit, as soon as it is known. */
@@ -78,6 +80,12 @@ function decodeProtobuf({ store, version }: RequestContext, bytes: Uint8Array): 
 
 /** Decodes the body of a DELETE. Throws 400 and 415. */
 export function decodeDeleteOptions(bytes: Uint8Array, mediaType: string): JsonObject {
-  if (mediaType === PROTOBUF) throw unsupportedMediaType(BODY_TYPES.slice(0, 2))
-  return decodeOptions(bytes, mediaType as BodyMediaType, { group: 'meta.k8s.io', version: 'v1', kind: 'DeleteOptions' })
+  if (mediaType !== PROTOBUF) return decodeOptions(bytes, mediaType as BodyMediaType, { group: 'meta.k8s.io', version: 'v1', kind: 'DeleteOptions' })
+  try {
+    const { apiVersion, kind, decode } = openKubeProtobuf(bytes)
+    if (kind !== '' && kind !== 'DeleteOptions') throw notRegistered({ ...parseApiVersion(apiVersion), kind })
+    return decode(DELETE_OPTIONS)
+  } catch (error) {
+    throw badRequest(error instanceof Error ? error.message : String(error))
+  }
 }

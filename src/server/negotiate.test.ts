@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StatusError } from '../api/status.ts'
-import { checkStreamable, isPretty, negotiate, negotiateError, negotiatePlain, parseAccept } from './negotiate.ts'
+import { checkStreamable, isPretty, negotiate, negotiateError, negotiatePlain, parseAccept, PROTOBUF } from './negotiate.ts'
 
 const request = { url: '/', headers: {} }
 const JSON_PLAIN = { mediaType: 'application/json', pretty: false }
@@ -37,7 +37,9 @@ test('other forms of an object', () => {
   const old = 'application/json;as=Table;v=v1beta1;g=meta.k8s.io'
   assert.deepEqual(negotiate(old, request), { mediaType: 'application/json', as: 'Table', asVersion: 'v1beta1', pretty: false })
   const informer = 'application/vnd.kubernetes.protobuf;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json'
-  assert.deepEqual(negotiate(informer, request), { mediaType: 'application/json', as: 'PartialObjectMetadataList', asVersion: 'v1', pretty: false })
+  assert.deepEqual(negotiate(informer, request), { mediaType: PROTOBUF, as: 'PartialObjectMetadataList', asVersion: 'v1', pretty: false })
+  const table = `${PROTOBUF};as=Table;v=v1;g=meta.k8s.io,${PROTOBUF},${old}`
+  assert.equal(negotiate(table, request).mediaType, 'application/json', 'only metadata is written in protobuf')
   assert.deepEqual(negotiate('application/yaml;as=Table;v=v1;g=meta.k8s.io', request).mediaType, 'application/yaml')
   // Unknown parameters do not count, one without a value or with two signs neither.
   assert.deepEqual(negotiate('application/json;profile=x;foo=bar;as;v=a=b', request), JSON_PLAIN)
@@ -53,6 +55,8 @@ test('watches', () => {
   refused(() => negotiateWatch('application/yaml'),
     'only the following media types are accepted: application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch')
   refused(() => negotiateWatch('application/vnd.kubernetes.protobuf'), THREE)
+  refused(() => negotiateWatch('application/vnd.kubernetes.protobuf;stream=watch'), THREE)
+  assert.equal(negotiateWatch(`${PROTOBUF};stream=watch;as=PartialObjectMetadata;v=v1;g=meta.k8s.io`).mediaType, PROTOBUF)
 })
 
 test('errors and documents have one form', () => {
@@ -60,6 +64,12 @@ test('errors and documents have one form', () => {
   assert.deepEqual(negotiateError('application/json;as=Table;v=v1;g=meta.k8s.io', request), { mediaType: 'application/json', pretty: true })
   assert.deepEqual(negotiateError('text/html', request), { mediaType: 'application/json', pretty: true })
   assert.deepEqual(negotiateError('application/yaml', request), YAML_PLAIN)
+  assert.deepEqual(negotiateError('application/json;stream=watch', request), JSON_PLAIN)
+  for (const accept of [PROTOBUF, `${PROTOBUF},application/json`, `${PROTOBUF};stream=watch`]) {
+    assert.deepEqual(negotiateError(accept, request), { mediaType: PROTOBUF, pretty: false })
+  }
+  assert.deepEqual(negotiateError(`${PROTOBUF};as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json`, request), JSON_PLAIN)
+  assert.deepEqual(negotiatePlain(`${PROTOBUF},application/json`, request), JSON_PLAIN)
   refused(() => negotiatePlain('application/json;sv=v1', request), THREE)
   assert.deepEqual(negotiatePlain('application/yaml', request), YAML_PLAIN)
 })

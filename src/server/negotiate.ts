@@ -4,8 +4,11 @@
  */
 import { notAcceptable } from '../api/status.ts'
 
-/** The encodings of answers. Protobuf is named in errors, as upstream, but never chosen: clients list JSON beside it. */
-export type MediaType = 'application/json' | 'application/yaml'
+/** The encodings of answers. Protobuf is only for metadata and errors, since custom resources have no messages: clients list JSON beside it. */
+export type MediaType = 'application/json' | 'application/yaml' | typeof PROTOBUF
+
+/** The media type of protobuf. */
+export const PROTOBUF = 'application/vnd.kubernetes.protobuf'
 
 /** How an answer is encoded, and which other form of the object is wanted. */
 export interface Negotiated {
@@ -24,9 +27,8 @@ export interface PrettySource {
 }
 
 /** Media types in the order of preference, as 406 names them. */
-const MEDIA_TYPES = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf']
-const STREAM_TYPES = ['application/json;stream=watch', 'application/vnd.kubernetes.protobuf;stream=watch']
-const ENCODINGS: readonly MediaType[] = ['application/json', 'application/yaml']
+const MEDIA_TYPES: readonly MediaType[] = ['application/json', 'application/yaml', PROTOBUF]
+const STREAM_TYPES = ['application/json;stream=watch', `${PROTOBUF};stream=watch`]
 const FORMS = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'] as const
 
 /** The form of an object or a list. Throws 406 when nothing in the header can be served. */
@@ -36,7 +38,7 @@ export function negotiate(accept: string | undefined, request: PrettySource): Ne
   return finish(found, request)
 }
 
-/** Checks that what `negotiate` chose can be streamed: only JSON can. Throws 406. upstream: negotiation.NegotiateOutputMediaTypeStream */
+/** Checks that what `negotiate` chose can be streamed: YAML cannot. Throws 406. upstream: negotiation.NegotiateOutputMediaTypeStream */
 export function checkStreamable({ mediaType }: Negotiated): void {
   if (mediaType === 'application/yaml') throw notAcceptable(STREAM_TYPES)
 }
@@ -45,7 +47,7 @@ export function checkStreamable({ mediaType }: Negotiated): void {
  * The form of an answer that has no other forms (discovery documents). Throws 406. upstream: DefaultEndpointRestrictions
  */
 export function negotiatePlain(accept: string | undefined, request: PrettySource): Negotiated {
-  const found = choose(accept, acceptPlain)
+  const found = choose(accept, acceptText)
   if (!found) throw notAcceptable(MEDIA_TYPES)
   return finish(found, request)
 }
@@ -85,7 +87,7 @@ export interface AcceptClause {
 function choose(accept: string | undefined, accepts: (parameters: ReadonlyMap<string, string>, mediaType: MediaType) => Choice | undefined): Choice | undefined {
   if (!accept) return { mediaType: 'application/json', prettyParameter: false }
   for (const clause of parseAccept(accept)) {
-    for (const mediaType of ENCODINGS) {
+    for (const mediaType of MEDIA_TYPES) {
       if (!matchesType(clause, mediaType)) continue
       const choice = accepts(clause.parameters, mediaType)
       if (choice) return choice
@@ -102,22 +104,31 @@ export function matchesType({ type, subtype }: AcceptClause, mediaType: string):
 
 // upstream: acceptMediaTypeOptions with the restrictions of a resource's RequestScope
 function acceptResource(parameters: ReadonlyMap<string, string>, mediaType: MediaType): Choice | undefined {
-  const stream = parameters.get('stream') ?? ''
-  if (stream !== '' && (mediaType !== 'application/json' || stream !== 'watch')) return undefined
+  if (!allowsStream(parameters, mediaType)) return undefined
   const served = parameters.get('sv') ?? ''
   if (served !== '' && served !== 'v1') return undefined
   const prettyParameter = parameters.get('pretty') === '1'
-  if (!parameters.has('as') && !parameters.has('g') && !parameters.has('v')) return { mediaType, prettyParameter }
+  if (!parameters.has('as') && !parameters.has('g') && !parameters.has('v')) return mediaType === PROTOBUF ? undefined : { mediaType, prettyParameter }
   const as = FORMS.find((form) => form === parameters.get('as'))
   const asVersion = (['v1', 'v1beta1'] as const).find((version) => version === parameters.get('v'))
-  if (!as || !asVersion || parameters.get('g') !== 'meta.k8s.io') return undefined
+  if (!as || !asVersion || parameters.get('g') !== 'meta.k8s.io' || (as === 'Table' && mediaType === PROTOBUF)) return undefined
   return { mediaType, as, asVersion, prettyParameter }
 }
 
 // upstream: acceptMediaTypeOptions with DefaultEndpointRestrictions
 function acceptPlain(parameters: ReadonlyMap<string, string>, mediaType: MediaType): Choice | undefined {
-  if (['as', 'g', 'v'].some((name) => parameters.has(name)) || parameters.get('stream') || parameters.get('sv')) return undefined
+  if (['as', 'g', 'v'].some((name) => parameters.has(name)) || !allowsStream(parameters, mediaType) || parameters.get('sv')) return undefined
   return { mediaType, prettyParameter: parameters.get('pretty') === '1' }
+}
+
+// Documents are not encoded in protobuf.
+function acceptText(parameters: ReadonlyMap<string, string>, mediaType: MediaType): Choice | undefined {
+  return mediaType === PROTOBUF ? undefined : acceptPlain(parameters, mediaType)
+}
+
+function allowsStream(parameters: ReadonlyMap<string, string>, mediaType: MediaType): boolean {
+  const stream = parameters.get('stream') ?? ''
+  return stream === '' || (stream === 'watch' && mediaType !== 'application/yaml')
 }
 
 /** The clauses of an Accept header in upstream's order. What is no media type is dropped. */

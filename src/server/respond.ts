@@ -13,8 +13,9 @@ import { encodeEntry, type Page } from '../registry/read.ts'
 import type { WriteResult } from '../registry/write.ts'
 import type { CacheEntry, ReadyBytes } from '../../storage/watch-cache.ts'
 import type { RequestContext } from './context.ts'
+import { encodeAnswer } from './encode-protobuf.ts'
 import { indentJson } from './indent-json.ts'
-import type { Negotiated } from './negotiate.ts'
+import { PROTOBUF, type Negotiated } from './negotiate.ts'
 import { transformList, transformObject } from './transform.ts'
 import type { Warnings } from './warnings.ts'
 
@@ -54,10 +55,14 @@ const NEWLINE = Buffer.from('\n')
 
 /** Writes a value whose key order is its own (Status, Table, …). */
 export function respondValue(context: Pick<RequestContext, 'res' | 'warnings'>, negotiated: Negotiated, value: unknown, code: number): void {
-  send(context.res, code, negotiated.mediaType, Buffer.from(renderValue(negotiated, value)), context.warnings)
+  send(context.res, code, negotiated.mediaType, renderBody(negotiated, value), context.warnings)
 }
 
-/** A value as text in the negotiated media type. */
+function renderBody(negotiated: Negotiated, value: unknown): Buffer {
+  return negotiated.mediaType === PROTOBUF ? encodeAnswer(value) : Buffer.from(renderValue(negotiated, value))
+}
+
+/** A value as text in the negotiated media type, which is not protobuf. */
 export function renderValue(negotiated: Pick<Negotiated, 'mediaType' | 'pretty'>, value: unknown): string {
   const text = renderJson(value)
   if (negotiated.mediaType === 'application/yaml') return encodeYaml(parseStored(Buffer.from(text)))
@@ -98,7 +103,7 @@ function escapeHtml(text: string): string {
 /** Writes an error as a Status. */
 export function respondError(res: Response, negotiated: Negotiated, { status }: StatusError, warnings: Warnings): void {
   if (status.details?.retryAfterSeconds) res.setHeader('Retry-After', String(status.details.retryAfterSeconds))
-  send(res, status.code, negotiated.mediaType, Buffer.from(renderValue(negotiated, status)), warnings)
+  send(res, status.code, negotiated.mediaType, renderBody(negotiated, status), warnings)
 }
 
 /** Writes plain text. */

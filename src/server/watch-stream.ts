@@ -1,5 +1,5 @@
 /**
- * A watch as a stream of frames, one JSON object a line. Plain frames are made once per event and version and written to every
+ * A watch as a stream of frames, one JSON object a line or one protobuf message after another. Plain frames are made once per event and version and written to every
  * watcher. A slow reader stops the iteration here; the cache cuts it off when too much waits for it.
  * upstream: apiserver/pkg/endpoints/handlers/watch.go: ServeHTTP
  */
@@ -12,7 +12,8 @@ import { undecodableStatus } from '../registry/resource-store.ts'
 import type { Watch } from '../registry/watch.ts'
 import { TooOld, type CacheEvent, type WatchItem } from '../../storage/watch-cache.ts'
 import type { RequestContext } from './context.ts'
-import type { Negotiated } from './negotiate.ts'
+import { encodeEvent } from './encode-protobuf.ts'
+import { PROTOBUF, type Negotiated } from './negotiate.ts'
 import { parseReady, renderValue } from './respond.ts'
 import { transformEvent } from './transform.ts'
 
@@ -28,23 +29,32 @@ const FLUSH_BYTES = 64 * 1024
 export async function streamWatch(context: RequestContext, negotiated: Negotiated, watch: Watch, marks: Marks): Promise<void> {
   const { res, warnings, signal } = context
   res.statusCode = 200
-  res.setHeader('Content-Type', 'application/json')
+  const protobuf = negotiated.mediaType === PROTOBUF
+  res.setHeader('Content-Type', protobuf ? `${PROTOBUF};stream=watch` : 'application/json')
   res.setHeader('Cache-Control', 'no-cache, private')
   const values = warnings.headers()
   if (values.length > 0) res.setHeader('Warning', values)
   res.flushHeaders()
-  // An object that cannot be made a list goes out as it is, as upstream.
+  // An object that cannot be made a list goes out as it is, as upstream, which in protobuf it cannot.
   const plain = negotiated.as === undefined || negotiated.as === 'PartialObjectMetadataList'
+  if (plain && protobuf) {
+    res.end()
+    return
+  }
   const frames = plain ? new PlainFrames(context, watch.initialEvents) : new TransformedFrames(context, negotiated)
   try {
     for await (const items of watch.items) await writeItems(context, frames, items, marks)
   } catch (error) {
-    if (!signal.aborted) res.write(renderValue(COMPACT, { type: 'ERROR', object: statusOf(error) }))
+    if (!signal.aborted) res.write(encodeFrame(negotiated, 'ERROR', statusOf(error)))
   }
   res.end()
 }
 
 const COMPACT = { mediaType: 'application/json', pretty: false } as const
+
+function encodeFrame({ mediaType }: Negotiated, type: string, object: unknown): Buffer {
+  return mediaType === PROTOBUF ? encodeEvent(type, object) : Buffer.from(renderValue(COMPACT, { type, object }))
+}
 
 interface Frames {
   event(event: CacheEvent): Buffer
@@ -145,6 +155,6 @@ class TransformedFrames implements Frames {
   #frame(type: string, object: KubeObject, bookmark: boolean): Buffer {
     const first = this.#first
     this.#first = false
-    return Buffer.from(renderValue(COMPACT, { type, object: transformEvent(this.#context, this.#negotiated, object, { first, bookmark }) }))
+    return encodeFrame(this.#negotiated, type, transformEvent(this.#context, this.#negotiated, object, { first, bookmark }))
   }
 }
