@@ -7,6 +7,7 @@ import { systemClock } from '../base/clock.ts'
 import { execute } from './execute-step.ts'
 import { makeJob } from './job.fixture.ts'
 import type { JobSpec } from './job.ts'
+import { DEFAULT_NORMALIZERS, normalize } from './normalize.ts'
 import { ATTEMPT_MARK, findMarked, killMarked, readStartTime, startProcess } from './process-group.ts'
 import { prepareTestPython, testEnvironment } from './python-environment.fixture.ts'
 import type { CellRecord, EndRecord, NotebookRecord, RunnerRecord } from './records.ts'
@@ -277,6 +278,14 @@ describe('the runner', { concurrency: 4, timeout: 120_000 }, () => {
     assert.deepEqual([stdout?.name, stderr?.text, result.cells[0]?.outputsTruncated], ['stdout', 'e\n', true])
     assert.ok(stdout!.text.startsWith(Array.from({ length: 20_000 }, (_, i) => `${i}\n`).join('')))
     assert.ok(Math.abs(stdout!.text.length - 4 * 1024 ** 2) < 10)
+  })
+
+  test('a warning of a cell says the same in every run, once it is normalized', async () => {
+    const text = async (): Promise<string> => String((await run(notebook(['import warnings\nwarnings.warn("old")']))).cells[0]?.outputs[0]?.text)
+    const [a, b] = await Promise.all([text(), text()])
+    assert.match(a, /ipykernel_\d+\/\d+\.py:2: UserWarning: old/)
+    assert.notEqual(a, b)
+    assert.equal(normalize(a, new Set(DEFAULT_NORMALIZERS)), normalize(b, new Set(DEFAULT_NORMALIZERS)))
   })
 
   test('cleared outputs begin anew', async () => {

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
+import { PROCESS_FILE } from './execute-step.ts'
 import type { Executor, Observation } from './executor.ts'
 import { makeRepository, type Repository, serveRepository } from './git-server.fixture.ts'
 import { makeJob } from './job.fixture.ts'
@@ -143,6 +144,20 @@ describe('the local executor', { concurrency: 3, timeout: 120_000 }, () => {
       await Promise.all([stopped.cancel('slow.1'), stopped.close()])
     }
     assert.deepEqual(readdirSync(join(dataDir, 'python')), [], 'nothing half-made is left')
+  })
+
+  test('the supervisor of an abandoned attempt ends what only it knows', { skip: process.platform === 'linux' ? false : 'needs a subreaper' }, async () => {
+    const dataDir = join(work, 'abandoned')
+    const directory = join(dataDir, 'attempts', `${systemClock.uuid()}.1`)
+    mkdirSync(directory, { recursive: true })
+    const pidFile = join(work, 'daemon.pid')
+    const daemon = `setsid env -i sh -c 'echo $$ > ${pidFile}.new; mv ${pidFile}.new ${pidFile}; exec sleep 300' & exec sleep 300`
+    const supervisor = spawn('python3', ['-I', join(import.meta.dirname, 'runner/supervise.py'), 'sh', '-c', daemon], { detached: true, stdio: 'ignore', env: { PATH: process.env.PATH } })
+    while (!existsSync(pidFile)) await systemClock.sleep(20)
+    writeFileSync(join(directory, PROCESS_FILE), JSON.stringify({ pid: supervisor.pid, startTime: await readStartTime(supervisor.pid!) }))
+    await (await open(dataDir)).close()
+    assert.equal(await readStartTime(Number(readFileSync(pidFile, 'utf8'))), undefined)
+    assert.equal(await readStartTime(supervisor.pid!), undefined)
   })
 
   test('what a dead worker left behind is ended, and a worker that lives is not disturbed', async () => {
