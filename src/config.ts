@@ -32,6 +32,8 @@ const text = (value: string): string => value
 
 const paths = (value: string): readonly string[] => value.split(delimiter).filter((path) => path !== '')
 
+const list = (value: string): readonly string[] => value.split(',').map((item) => item.trim()).filter((item) => item !== '')
+
 function boolean(value: string): boolean {
   if (['true', '1', 'yes', ''].includes(value.toLowerCase())) return true
   if (['false', '0', 'no'].includes(value.toLowerCase())) return false
@@ -55,7 +57,15 @@ export const SETTINGS = {
   cacheMegabytes: { flag: '--cache-megabytes', env: 'MLOPS_CACHE_MEGABYTES', value: 'MB', default: '256', help: 'memory for the JSON of objects in versions other than the stored one', parse: integer('cache megabytes', 1, 65_536) },
   definitions: { flag: '--definition', env: 'MLOPS_DEFINITIONS', value: 'PATH', list: true, default: '', help: 'CustomResourceDefinition manifests to serve as well: files or folders', parse: paths },
   lenses: { flag: '--lenses', env: 'MLOPS_LENSES', value: 'FILE', list: true, default: '', help: 'files of lenses between the versions of such definitions', parse: paths },
-  kubeconfig: { flag: '--kubeconfig', env: 'MLOPS_KUBECONFIG', value: 'FILE', default: '<data-dir>/kubeconfig', help: 'how the worker reaches the API', parse: text },
+  pkiDir: { flag: '--pki-dir', env: 'MLOPS_PKI_DIR', value: 'DIR', default: '<data-dir>/pki', help: 'where the certificates are kept; replicas that share them need one directory', parse: text },
+  etcdServers: { flag: '--etcd-servers', env: 'MLOPS_ETCD_SERVERS', value: 'URLS', default: '', help: 'etcd in place of the embedded store: client URLs of its members, separated by commas', parse: list },
+  etcdPrefix: { flag: '--etcd-prefix', env: 'MLOPS_ETCD_PREFIX', value: 'PREFIX', default: '/mlops-apiserver', help: 'all keys in etcd are under it', parse: text },
+  etcdCacert: { flag: '--etcd-cacert', env: 'MLOPS_ETCD_CACERT', value: 'FILE', default: '', help: 'who signed the certificates of an etcd on https', parse: text },
+  etcdCertfile: { flag: '--etcd-certfile', env: 'MLOPS_ETCD_CERTFILE', value: 'FILE', default: '', help: 'client certificate for etcd', parse: text },
+  etcdKeyfile: { flag: '--etcd-keyfile', env: 'MLOPS_ETCD_KEYFILE', value: 'FILE', default: '', help: 'its private key', parse: text },
+  etcdUser: { flag: '--etcd-user', env: 'MLOPS_ETCD_USER', value: 'NAME', default: '', help: 'user of etcd', parse: text },
+  etcdPassword: { flag: '--etcd-password', env: 'MLOPS_ETCD_PASSWORD', value: 'TEXT', default: '', help: 'its password; better given in the environment', parse: text },
+  kubeconfig: { flag: '--kubeconfig', env: 'MLOPS_KUBECONFIG', value: 'FILE', default: '<data-dir>/kubeconfig', help: 'how the worker, and storage commands, reach the API', parse: text },
   logLevel: { flag: '--log-level', env: 'MLOPS_LOG_LEVEL', value: 'LEVEL', default: 'warn', help: `one of ${LOG_LEVELS.join(', ')}`, parse: logLevel },
 } as const satisfies Record<string, Setting>
 
@@ -93,11 +103,28 @@ export function readConfig(flags: Readonly<Record<string, unknown>>, env: Readon
   }
   const config = Object.fromEntries((Object.keys(SETTINGS) as SettingName[]).map((name) => [name, read(name)])) as unknown as Config
   if (problems.length > 0) throw new ConfigError(problems)
-  return config.kubeconfig === '' ? { ...config, kubeconfig: join(config.dataDir, 'kubeconfig') } : config
+  const { dataDir, kubeconfig, pkiDir } = config
+  return { ...config, kubeconfig: kubeconfig || join(dataDir, 'kubeconfig'), pkiDir: pkiDir || join(dataDir, 'pki') }
+}
+
+/** Where storage commands work: through a server, or on the store of `config` itself. */
+export type StoragePlace = { readonly kind: 'server'; readonly kubeconfig: string } | { readonly kind: 'store'; readonly config: Config }
+
+/**
+ * What was asked for most plainly: a flag, else (as a plugin of kubectl) the kubeconfig that kubectl uses, else the environment, else the data directory.
+ * `flags` is as for `readConfig`.
+ */
+export function storagePlace(flags: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string | undefined>>, options: { readonly plugin: boolean }): StoragePlace {
+  const config = readConfig(flags, env)
+  if (typeof flags.kubeconfig === 'string') return { kind: 'server', kubeconfig: config.kubeconfig }
+  if (typeof flags.etcdServers === 'string' || typeof flags.dataDir === 'string') return { kind: 'store', config: typeof flags.etcdServers === 'string' ? config : { ...config, etcdServers: [] } }
+  if (options.plugin) return { kind: 'server', kubeconfig: env.KUBECONFIG?.split(delimiter)[0] || join(homedir(), '.kube', 'config') }
+  if (env.MLOPS_KUBECONFIG) return { kind: 'server', kubeconfig: config.kubeconfig }
+  return { kind: 'store', config }
 }
 
 function defaultText(name: SettingName, env: Readonly<Record<string, string | undefined>>): string {
   if (name === 'dataDir') return join(env.XDG_DATA_HOME || join(homedir(), '.local', 'share'), 'mlops-apiserver')
-  if (name === 'kubeconfig') return ''
+  if (name === 'kubeconfig' || name === 'pkiDir') return ''
   return SETTINGS[name].default
 }

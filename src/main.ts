@@ -1,9 +1,15 @@
 /** argv → command: the only place that exits the process and handles its signals. */
+import { basename } from 'node:path'
 import { Command, CommanderError, Option } from 'commander'
-import { ConfigError, readConfig, SETTINGS, type Config, type Setting, type SettingName } from './config.ts'
+import { readOwnVersion } from './commands/own-version.ts'
+import { addStorageCommands } from './commands/storage/command.ts'
+import { ConfigError, readConfig, SETTINGS, storagePlace, type Config, type Setting, type SettingName } from './config.ts'
 
 /** Flags of each command, by setting. */
 const STANDALONE: readonly SettingName[] = ['dataDir', 'port', 'samples', 'worker', 'concurrency', 'python', 'cacheMegabytes', 'definitions', 'lenses', 'logLevel']
+const ETCD = ['etcdServers', 'etcdPrefix', 'etcdCacert', 'etcdCertfile', 'etcdKeyfile', 'etcdUser', 'etcdPassword'] as const satisfies readonly SettingName[]
+const SERVE: readonly SettingName[] = ['dataDir', 'pkiDir', 'port', ...ETCD, 'cacheMegabytes', 'definitions', 'lenses', 'logLevel']
+const STORAGE: readonly SettingName[] = ['kubeconfig', 'dataDir', ...ETCD, 'definitions', 'lenses', 'logLevel']
 const WORKER: readonly SettingName[] = ['kubeconfig', 'dataDir', 'concurrency', 'python', 'logLevel']
 
 // Aborts at the first signal. A second one changes nothing, since a stop is bounded in time: the terminal and the launcher may both send one.
@@ -23,7 +29,7 @@ function addSettings(command: Command, names: readonly SettingName[]): Command {
   for (const name of names) {
     const setting: Setting = SETTINGS[name]
     const flags = setting.value ? `${setting.flag} <${setting.value}>` : setting.flag
-    const shown = setting.list ? ', repeatable' : setting.flag.startsWith('--no-') ? '' : `, default ${setting.default}`
+    const shown = setting.list ? ', repeatable' : setting.flag.startsWith('--no-') || !setting.default ? '' : `, default ${setting.default}`
     const option = new Option(flags, `${setting.help} (${setting.env}${shown})`)
     // Under the setting's own name, whatever the flag is called.
     option.attributeName = () => name
@@ -33,20 +39,29 @@ function addSettings(command: Command, names: readonly SettingName[]): Command {
   return command
 }
 
-function configOf(options: Record<string, unknown>): Config {
-  // Commander sets a --no-x switch to true when it is absent, which says nothing.
-  const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== true))
-  return readConfig(given, process.env)
+// Commander sets a --no-x switch to true when it is absent, which says nothing.
+function given(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== true))
+}
+
+function configOf(options: Readonly<Record<string, unknown>>): Config {
+  return readConfig(given(options), process.env)
 }
 
 const program = new Command('mlops-apiserver')
   .description('Serves the Kubernetes API of mlops.dev NotebookValidationJobs from its own versioned storage, and runs the jobs.')
+  .version(readOwnVersion(), '--version', 'print the version')
   .exitOverride()
   .showHelpAfterError('(add --help for the options)')
 
 addSettings(program.command('standalone').description('everything on this machine: store, API on loopback, worker, samples'), STANDALONE).action(async (options) => {
   const { runStandalone } = await import('./commands/standalone.ts')
-  await runStandalone(configOf(options), { signal: stopSignal(), out: process.stdout })
+  await runStandalone({ ...configOf(options), etcdServers: [] }, { signal: stopSignal(), out: process.stdout })
+})
+
+addSettings(program.command('serve').description('the API on loopback, without a worker; several replicas can serve one etcd'), SERVE).action(async (options) => {
+  const { runStandalone } = await import('./commands/standalone.ts')
+  await runStandalone({ ...configOf(options), worker: false, samples: false }, { signal: stopSignal(), out: process.stdout })
 })
 
 addSettings(program.command('worker').description('runs the jobs of an API server'), WORKER).action(async (options) => {
@@ -88,6 +103,17 @@ addSettings(
   process.exitCode = await runConvert({ files: filename, to, definitions: config.definitions, lenses: config.lenses, out: process.stdout, err: process.stderr })
 })
 
+addStorageCommands(program, {
+  addPlace: (command) => addSettings(command, STORAGE),
+  place: (flags) => ({ place: storagePlace(given(flags), process.env, { plugin: basename(process.argv[1] ?? '').startsWith('kubectl-') }), config: configOf(flags) }),
+  stopSignal,
+  exit(code) {
+    process.exitCode = code
+  },
+  out: process.stdout,
+  err: process.stderr,
+})
+
 program
   .command('report', { hidden: true })
   .description("compares an attempt's records with its reference and writes its report; the worker calls it")
@@ -107,7 +133,7 @@ async function main(): Promise<number> {
     await program.parseAsync(process.argv)
     return Number(process.exitCode ?? 0)
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode
+    if (error instanceof CommanderError) return error.exitCode !== 0 && process.argv[2] === 'storage' ? 2 : error.exitCode
     const text = error instanceof Error ? error.message : String(error)
     process.stderr.write(text.split('\n').map((line) => `mlops-apiserver: ${line}\n`).join(''))
     return error instanceof ConfigError ? 2 : exitCodeOf(error)

@@ -3,6 +3,7 @@
 /** Exit codes by reason. 10 to 15: at start; the others: of the storage commands. Documented, and fixed once released. */
 export const EXIT_CODES = {
   UnknownVersion: 2,
+  UnknownResource: 2,
   ReplicaUnable: 3,
   ReplicaMissing: 3,
   ReplicasChanged: 3,
@@ -15,6 +16,7 @@ export const EXIT_CODES = {
   DamagedBundle: 3,
   Changed: 3,
   StoreBusy: 3,
+  UnusableReplacement: 3,
   StillStored: 4,
   NoProof: 5,
   OldObjectsFound: 5,

@@ -52,6 +52,8 @@ export interface ResourceDefinition {
   }
   /** In kube-aware order, newest first is not required. */
   readonly versions: readonly VersionDefinition[]
+  /** Only of a resource that is made of something else and not stored: the verbs that it has. */
+  readonly verbs?: readonly string[]
 }
 
 /** What a Strategy function knows about the request besides the objects. */

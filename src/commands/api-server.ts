@@ -3,6 +3,8 @@ import type { RequestHandler } from 'express'
 import type { Authenticator, Authorizer } from '../../apiservice/auth.ts'
 import { serveTls, type Certificates, type TlsServer } from '../../apiservice/serving.ts'
 import type { ResourceStore } from '../registry/resource-store.ts'
+import { serveAdmin } from '../server/admin/admin.ts'
+import { ADMIN_DEFINITIONS } from '../server/admin/definitions.ts'
 import { createDocuments } from '../server/documents.ts'
 import type { HealthCheck } from '../server/health.ts'
 import { expressBridge } from '../server/express-bridge.ts'
@@ -10,6 +12,7 @@ import { openRequestMetrics } from '../server/request-metrics.ts'
 import { createApp } from '../server/server.ts'
 import { openStores, type StoresOptions } from './open-stores.ts'
 import { programName, readOwnVersion } from './own-version.ts'
+import { openServerStorage } from './server-storage.ts'
 
 export interface ApiServerOptions extends StoresOptions {
   readonly certificates: Certificates
@@ -38,11 +41,14 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
   const program = { name: programName(), replica: `${process.pid}-${clock.uuid().slice(0, 8)}`, clock, log }
   const opened = await openStores(options, program)
   const { stores } = opened
+  const storage = openServerStorage(backend, stores, program)
   const stopping = new AbortController()
   const definitions = stores.map(({ definition }) => definition)
-  const metrics = openRequestMetrics({ clock, definitions })
+  const virtual = Object.values(ADMIN_DEFINITIONS)
+  const metrics = openRequestMetrics({ clock, definitions: [...definitions, ...virtual] })
   const documents = createDocuments({
     definitions,
+    virtual,
     checks: stores.map(storeCheck),
     backend,
     stopping: stopping.signal,
@@ -52,8 +58,9 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
     log,
   })
   const { authenticate, authorize, open = [] } = options
-  const app = createApp({ stores, authenticate, authorize, clock, log, measure: metrics.measure, open, documents, stopping: stopping.signal })
+  const app = createApp({ stores, authenticate, authorize, clock, log, measure: metrics.measure, open, documents, virtual: [serveAdmin({ storage, clock })], stopping: stopping.signal })
   const tls: TlsServer = await serveTls({ handler: expressBridge(app), ...options.certificates, host: options.host, port: options.port, log, clock }).catch(async (error) => {
+    await storage.close()
     await opened[Symbol.asyncDispose]()
     throw error
   })
@@ -67,6 +74,7 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
     },
     async close({ graceMs }) {
       stopping.abort()
+      await storage.close()
       await tls.close({ graceMs })
       await opened[Symbol.asyncDispose]()
     },

@@ -1,15 +1,11 @@
-/** `standalone`: everything on one machine, on loopback: store, API, worker, samples. */
+/** `standalone`: everything on one machine, on loopback: store, API, worker, samples; and `serve`: the API alone. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { authorizeMasters } from '../../apiservice/auth.ts'
 import { clientCertificate } from '../../apiservice/client-certificate.ts'
-import { openSqlite } from '../../storage/sqlite.ts'
-import type { Backend } from '../../storage/backend.ts'
-import { markFile } from '../../storage/high-water-mark.ts'
 import { systemClock, type Clock } from '../base/clock.ts'
 import { openLog, type Log } from '../base/log.ts'
 import { makeDirectories } from '../base/make-directories.ts'
-import { qualifiedName } from '../api/resource.ts'
 import { StatusError } from '../api/status.ts'
 import type { Config } from '../config.ts'
 import { create } from '../registry/create.ts'
@@ -23,7 +19,8 @@ import type { ServedResource } from '../registry/resource-store.ts'
 import { serveGitRepository } from '../server/git-repository.ts'
 import { openApiServer, type ApiServer } from './api-server.ts'
 import { writeKubeconfig } from './kubeconfig.ts'
-import { loadDefinitions } from './load-definitions.ts'
+import { chooseResources } from './choose-resources.ts'
+import { openBackend, type OpenedBackend } from './open-backend.ts'
 import { ensurePki, type Pki } from './pki.ts'
 import { followSamples, sampleTable } from './run-samples.ts'
 import { createSampleJobs, prepareSampleRepository, SAMPLES, SAMPLES_PATH } from './samples.ts'
@@ -38,33 +35,26 @@ export async function runStandalone(given: Config, options: { readonly signal: A
   const clock = systemClock
   const log = openLog(given.logLevel)
   const { signal, out } = options
-  const served = await chooseResources(given, out)
+  const served = await chooseResources(given, (text) => out.write(`${text}\n`))
   // The worker and the samples are made for the built-in definition only.
   const config = jobs && served.includes(jobs) ? given : { ...given, worker: false, samples: false }
   makeDataDirectory(config.dataDir)
-  const backend = await openSqlite({ directory: join(config.dataDir, 'store'), clock, log })
+  const opened = await openBackend(config, { clock, log })
   try {
-    const pki = await ensurePki(join(config.dataDir, 'pki'), { hosts: ['localhost', HOST, '::1'], clock })
-    const server = await startServer(config, served, backend, pki, { clock, log })
+    const pki = await ensurePki(config.pkiDir, { hosts: ['localhost', HOST, '::1'], clock })
+    const server = await startServer(config, served, opened, pki, { clock, log })
     try {
       await serve(config, server, pki, { clock, log, signal, out })
     } finally {
       await server.close({ graceMs: GRACE_MS })
     }
   } finally {
-    await backend.close()
+    await opened.backend.close()
   }
 }
 
 /** The resource that the worker acts on. */
 const jobs = resources.find(({ definition }) => definition.names.kind === 'NotebookValidationJob')
-
-// Definitions from files come beside the built-in ones; one of the same name takes its place.
-async function chooseResources({ definitions, lenses }: Config, out: Output): Promise<readonly ServedResource[]> {
-  const loaded = definitions.length > 0 ? await loadDefinitions(definitions, { lenses, warn: (text) => out.write(`${text}\n`) }) : []
-  const replaced = new Set(loaded.map(({ definition }) => qualifiedName(definition)))
-  return [...resources.filter(({ definition }) => !replaced.has(qualifiedName(definition))), ...loaded]
-}
 
 interface Surroundings {
   readonly clock: Clock
@@ -79,12 +69,10 @@ function makeDataDirectory(directory: string): void {
   }
 }
 
-async function startServer(config: Config, served: readonly ServedResource[], backend: Backend, pki: Pki, { clock, log }: Surroundings): Promise<ApiServer> {
+async function startServer(config: Config, served: readonly ServedResource[], opened: OpenedBackend, pki: Pki, { clock, log }: Surroundings): Promise<ApiServer> {
   const repository = config.samples ? await prepareSampleRepository(config.dataDir) : undefined
   const server = await openApiServer({
-    backend,
-    exclusive: true,
-    mark: markFile(join(config.dataDir, 'high-water-mark.json')),
+    ...opened,
     resources: [...coreResources, ...served],
     certificates: { key: pki.server.key, cert: pki.server.cert, clientCa: pki.ca },
     authenticate: clientCertificate({ ca: pki.ca, clock }),

@@ -56,7 +56,7 @@ function resource(definition: ResourceDefinition, version: VersionDefinition): o
     responseKind,
     scope: scope === 'Namespaced' ? 'Namespaced' : 'Cluster',
     singularResource: names.singular,
-    verbs: RESOURCE_VERBS,
+    verbs: definition.verbs ?? RESOURCE_VERBS,
     ...shortcuts(definition),
     ...(subresources.length > 0 ? { subresources } : {}),
   }

@@ -78,8 +78,8 @@ export function apiResourceList(definitions: readonly ResourceDefinition[], grou
 function resourceEntries(definition: ResourceDefinition, version: VersionDefinition): object[] {
   const { names } = definition
   const namespaced = definition.scope === 'Namespaced'
-  const entry = { name: names.plural, singularName: names.singular, namespaced, kind: names.kind, verbs: RESOURCE_VERBS }
-  const entries: object[] = [{ ...entry, ...shortcuts(definition), storageVersionHash: storageVersionHash(definition) }]
+  const entry = { name: names.plural, singularName: names.singular, namespaced, kind: names.kind, verbs: definition.verbs ?? RESOURCE_VERBS }
+  const entries: object[] = [{ ...entry, ...shortcuts(definition), ...(definition.verbs ? {} : { storageVersionHash: storageVersionHash(definition) }) }]
   if (version.subresources?.scale) {
     entries.push({ name: `${names.plural}/scale`, singularName: '', namespaced, group: 'autoscaling', version: 'v1', kind: 'Scale', verbs: SUBRESOURCE_VERBS })
   }

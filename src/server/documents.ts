@@ -15,6 +15,8 @@ import { versionInfo } from './version.ts'
 
 export interface DocumentOptions {
   readonly definitions: readonly ResourceDefinition[]
+  /** Resources that are not stored: in discovery, and not in OpenAPI. */
+  readonly virtual: readonly ResourceDefinition[]
   /** What must hold before the server is ready, beside the store. */
   readonly checks: readonly HealthCheck[]
   readonly backend: Backend
@@ -29,7 +31,7 @@ export interface DocumentOptions {
 
 /** The handlers, each of which goes on when the path is not its own. */
 export function createDocuments(options: DocumentOptions): RequestHandler[] {
-  const discovery = createDiscovery(options.definitions)
+  const discovery = createDiscovery([...options.definitions, ...options.virtual])
   const openapi = createOpenApi(options.definitions, options)
   const health = createHealth(healthChecks(options), options)
   const version = versionInfo(options.ownVersion)

@@ -36,6 +36,8 @@ export interface ServerOptions {
   readonly measure: RequestHandler
   /** What answers before anybody is asked who they are. */
   readonly open: readonly RequestHandler[]
+  /** What is served besides the stores, to whom it is allowed. */
+  readonly virtual: readonly RequestHandler[]
   /** Documents (discovery, OpenAPI, health, version, metrics) and whatever else answers before resources do. */
   readonly documents: readonly RequestHandler[]
   /** Aborts when the server stops: ends the watches. */
@@ -52,6 +54,7 @@ export function createApp(options: ServerOptions): Express {
   for (const handler of options.open) app.use(handler)
   app.use(identify(options.authenticate, options.authorize))
   for (const document of options.documents) app.use(document)
+  for (const handler of options.virtual) app.use(handler)
   app.use(serveResource(options))
   app.use((_req, res) => respondText(res, 404, '404 page not found\n'))
   app.use(handleError(options))

@@ -10,7 +10,7 @@ import type { ResourceStore } from '../registry/resource-store.ts'
 import type { RequestContext } from './context.ts'
 import type { Negotiated } from './negotiate.ts'
 
-type Transforming = Pick<RequestContext, 'store' | 'version' | 'info' | 'now'>
+type Transforming = Pick<RequestContext, 'version' | 'info' | 'now'> & { readonly store: Pick<ResourceStore, 'strategy'> }
 
 /** One object in the asked form. Throws 406 for a list form, 400 for a bad includeObject. */
 export function transformObject(context: Transforming, negotiated: Negotiated, object: KubeObject): unknown {
@@ -86,7 +86,7 @@ function tableRows(context: Transforming, negotiated: Negotiated, columns: Colum
   }))
 }
 
-const compiled = new WeakMap<ResourceStore, Map<string, Columns>>()
+const compiled = new WeakMap<Transforming['store'], Map<string, Columns>>()
 
 /** The columns of the request's version, compiled once. */
 function columnsOf({ store, version }: Pick<Transforming, 'store' | 'version'>): Columns {

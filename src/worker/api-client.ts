@@ -9,7 +9,7 @@ import { API_VERSION, type Job, RESOURCE } from './job.ts'
 import { ApiError, isApiError, type JobClient, type WatchEvent } from './job-client.ts'
 
 /** A request to the API: JSON in and out. */
-type Request = { method: string; path: string; body?: JsonObject; contentType?: string; signal?: AbortSignal | undefined; idleMs?: number }
+export type Request = { method: string; path: string; body?: JsonObject; contentType?: string; signal?: AbortSignal | undefined; idleMs?: number }
 
 const PAGE = 500
 const REQUEST_IDLE_MS = 60_000
@@ -23,11 +23,7 @@ const corePath = (namespace: string, resource: string, name?: string): string =>
 
 /** Reads a kubeconfig file. Throws when it has no cluster in its current context. */
 export function openApiClient(kubeconfig: string): JobClient {
-  const config = new KubeConfig()
-  config.loadFromFile(kubeconfig)
-  const server = config.getCurrentCluster()?.server
-  if (!server) throw new Error(`the kubeconfig ${kubeconfig} has no cluster in its current context`)
-  const transport = openTransport(config, new URL(server))
+  const transport = openTransport(kubeconfig, 'mlops-worker')
   return {
     list: (signal) => listAll(transport, signal),
     watch: (resourceVersion, signal) => watch(transport, resourceVersion, signal),
@@ -46,9 +42,16 @@ export function openApiClient(kubeconfig: string): JobClient {
   }
 }
 
-type Transport = { send(request: Request): Promise<http.IncomingMessage>; json(request: Request): Promise<JsonObject> }
+/** Sends requests with the identity of a kubeconfig. `json` rejects with ApiError. */
+export type Transport = { send(request: Request): Promise<http.IncomingMessage>; json(request: Request): Promise<JsonObject>; close(): void }
 
-function openTransport(config: KubeConfig, server: URL): Transport {
+/** Reads a kubeconfig file. Throws when it has no cluster in its current context. */
+export function openTransport(kubeconfig: string, userAgent: string): Transport {
+  const config = new KubeConfig()
+  config.loadFromFile(kubeconfig)
+  const address = config.getCurrentCluster()?.server
+  if (!address) throw new Error(`the kubeconfig ${kubeconfig} has no cluster in its current context`)
+  const server = new URL(address)
   const secure = server.protocol === 'https:'
   const agent = secure ? new https.Agent({ keepAlive: true }) : new http.Agent({ keepAlive: true })
   const send = async (request: Request): Promise<http.IncomingMessage> => {
@@ -58,7 +61,7 @@ function openTransport(config: KubeConfig, server: URL): Transport {
     const headers = {
       ...identity.headers,
       accept: 'application/json',
-      'user-agent': 'mlops-worker',
+      'user-agent': userAgent,
       ...(body ? { 'content-type': request.contentType ?? 'application/json', 'content-length': body.length } : {}),
     }
     const path = `${server.pathname.replace(/\/$/, '')}${request.path}`
@@ -70,12 +73,13 @@ function openTransport(config: KubeConfig, server: URL): Transport {
       outgoing.end(body)
     })
   }
-  return { send, json: async (request) => await readAnswer(await send(request)) }
+  return { send, json: async (request) => await readAnswer(await send(request)), close: () => agent.destroy() }
 }
 
 const unbracket = (hostname: string): string => hostname.replace(/^\[|\]$/g, '')
 
-async function readAnswer(response: http.IncomingMessage): Promise<JsonObject> {
+/** The body of an answer. Rejects with ApiError for one that is no success. */
+export async function readAnswer(response: http.IncomingMessage): Promise<JsonObject> {
   const body = await text(response)
   const code = response.statusCode ?? 0
   let value: unknown
@@ -85,8 +89,8 @@ async function readAnswer(response: http.IncomingMessage): Promise<JsonObject> {
     value = undefined
   }
   if (code >= 200 && code < 300 && isObject(value)) return value
-  const { reason, message } = isObject(value) ? value : {}
-  throw new ApiError(code, typeof reason === 'string' ? reason : '', typeof message === 'string' ? message : `HTTP status ${code}`)
+  const { reason, message, details } = isObject(value) ? value : {}
+  throw new ApiError(code, typeof reason === 'string' ? reason : '', typeof message === 'string' ? message : `HTTP status ${code}`, details)
 }
 
 async function listAll(transport: Transport, signal: AbortSignal | undefined): Promise<{ items: Job[]; resourceVersion: string }> {

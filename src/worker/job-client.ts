@@ -6,8 +6,11 @@ import type { Job } from './job.ts'
 export class ApiError extends Error {
   readonly code: number
   readonly reason: string
-  constructor(code: number, reason: string, message: string) {
+  /** The details of the Status, where it is one. */
+  readonly details: unknown
+  constructor(code: number, reason: string, message: string, details?: unknown) {
     super(message)
+    this.details = details
     this.name = 'ApiError'
     this.code = code
     this.reason = reason

@@ -1,0 +1,56 @@
+/** The store that the settings name: etcd, or the embedded one in the data directory. */
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Backend } from '../../storage/backend.ts'
+import { markFile, type MarkPlace } from '../../storage/high-water-mark.ts'
+import type { EtcdTls } from '../../storage/etcd-member.ts'
+import type { Clock } from '../base/clock.ts'
+import type { Log } from '../base/log.ts'
+import { ConfigError, type Config } from '../config.ts'
+
+/** The settings of a store. */
+export type BackendConfig = Pick<Config, 'dataDir' | 'etcdServers' | 'etcdPrefix' | 'etcdCacert' | 'etcdCertfile' | 'etcdKeyfile' | 'etcdUser' | 'etcdPassword'>
+
+/** An opened store with what depends on its kind. */
+export interface OpenedBackend {
+  readonly backend: Backend
+  /** Only this process can open it. */
+  readonly exclusive: boolean
+  readonly mark: MarkPlace
+}
+
+const REQUEST_TIMEOUT_MS = 5000
+
+/** The directory of the embedded store. */
+export function storeDirectory({ dataDir }: Pick<Config, 'dataDir'>): string {
+  return join(dataDir, 'store')
+}
+
+/** Opens it. Rejects as the engine does, with ConfigError for settings that make no sense. */
+export async function openBackend(config: BackendConfig, around: { readonly clock: Clock; readonly log: Log }): Promise<OpenedBackend> {
+  const mark = markFile(join(config.dataDir, 'high-water-mark.json'))
+  if (config.etcdServers.length > 0) return { backend: await openDistributed(config, around), exclusive: false, mark }
+  const { openSqlite } = await import('../../storage/sqlite.ts')
+  return { backend: await openSqlite({ directory: storeDirectory(config), ...around }), exclusive: true, mark }
+}
+
+async function openDistributed(config: BackendConfig, around: { readonly clock: Clock; readonly log: Log }): Promise<Backend> {
+  const tls = await readTls(config)
+  const { etcdServers: endpoints, etcdPrefix: prefix, etcdUser: user, etcdPassword: password } = config
+  const { openEtcd } = await import('../../storage/etcd.ts')
+  try {
+    return await openEtcd({ endpoints, prefix, requestTimeoutMs: REQUEST_TIMEOUT_MS, ...(tls && { tls }), ...(user !== '' && { auth: { user, password } }), ...around })
+  } catch (error) {
+    if (error instanceof TypeError) throw new ConfigError([error.message])
+    throw error
+  }
+}
+
+async function readTls({ etcdServers, etcdCacert, etcdCertfile, etcdKeyfile }: BackendConfig): Promise<EtcdTls | undefined> {
+  const given = [etcdCacert, etcdCertfile, etcdKeyfile].some((file) => file !== '')
+  if (!given && !etcdServers.some((server) => server.startsWith('https:'))) return undefined
+  if (etcdCacert === '') throw new ConfigError(['--etcd-cacert: an etcd on https needs the certificate of who signed its own'])
+  if ((etcdCertfile === '') !== (etcdKeyfile === '')) throw new ConfigError(['--etcd-certfile and --etcd-keyfile: one needs the other'])
+  const [ca, cert, key] = await Promise.all([etcdCacert, etcdCertfile, etcdKeyfile].map(async (file) => (file === '' ? undefined : await readFile(file, 'utf8'))))
+  return { ca: ca as string, ...(cert !== undefined && { cert }), ...(key !== undefined && { key }) }
+}

@@ -1,0 +1,80 @@
+/** `storage backup` and `storage restore`: a bundle in a file. */
+import { createReadStream } from 'node:fs'
+import { open, rename, rm } from 'node:fs/promises'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { Compacted } from '../../../storage/backend.ts'
+import { restore, type BundleTrailer } from '../../../storage/backup.ts'
+import { makeDirectories } from '../../base/make-directories.ts'
+import { openBackend } from '../open-backend.ts'
+import { openProgress } from '../show-progress.ts'
+import { formatCount } from './describe.ts'
+import { UsageError } from './exit-code.ts'
+import { printer, reportError, runStorageCommand, surroundings, type CommandContext, type CommandOptions } from './run-command.ts'
+
+/** Takes that the store's compaction may spoil. */
+const ATTEMPTS = 3
+
+/** Writes a bundle of the whole store into a file, `-` for standard output; the file is there whole or not at all. */
+export function runBackup(options: CommandOptions, file: string): Promise<number> {
+  return runStorageCommand(options, async (context) => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await write(context, file)
+        break
+      } catch (error) {
+        if (!(error instanceof Compacted) || attempt === ATTEMPTS || file === '-') throw error
+      }
+    }
+    return 0
+  })
+}
+
+async function write({ admin, out, say }: CommandContext, file: string): Promise<void> {
+  if (file === '-') {
+    for await (const line of admin.backup()) if (!out.write(line)) await once(out, 'drain')
+    return
+  }
+  const draft = `${file}.part`
+  const handle = await open(draft, 'w', 0o600)
+  try {
+    let last = ''
+    for await (const line of admin.backup()) {
+      last = line
+      await handle.writeFile(line)
+    }
+    await handle.sync()
+    await handle.close()
+    await rename(draft, file)
+    say(`${file}: ${formatCount((JSON.parse(last) as BundleTrailer).count)} entries`)
+  } catch (error) {
+    await handle.close()
+    await rm(draft, { force: true })
+    throw error
+  }
+}
+
+/** Puts a bundle into an empty store that no server uses. */
+export async function runRestore(options: CommandOptions, file: string): Promise<number> {
+  const { place } = options
+  const { clock, log } = surroundings(options)
+  const display = options.err.isTTY ? openProgress(options.err) : undefined
+  try {
+    if (place.kind !== 'store') throw new UsageError('restore needs the store itself, which no server may use: give --data-dir or --etcd-servers')
+    if (place.config.etcdServers.length === 0) makeDirectories(place.config.dataDir)
+    const { backend } = await openBackend(place.config, { clock, log })
+    try {
+      const lines = (): AsyncIterable<string> => createInterface({ input: createReadStream(file), crlfDelay: Infinity })
+      const onProgress = (done: number, total: number): void => display?.update('restore', { done, total, message: file })
+      const trailer = await restore(backend, lines, { onProgress })
+      display?.stop()
+      printer(options)(trailer, ({ count }) => [`${formatCount(count)} entries restored`])
+      return 0
+    } finally {
+      display?.stop()
+      await backend.close()
+    }
+  } catch (error) {
+    return reportError(error, options)
+  }
+}

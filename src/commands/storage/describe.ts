@@ -1,0 +1,118 @@
+/** Storage in words: what the commands print for a person. */
+import type { DryRun } from '../../../storage/migrate-dry-run.ts'
+import type { Verification } from '../../../storage/verify.ts'
+import type { Migration, StorageStatus } from '../../registry/storage-admin.ts'
+
+const count = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
+
+/** A number with separators. */
+export function formatCount(value: number): string {
+  return count.format(value)
+}
+
+/** Bytes in the unit that suits them. */
+export function formatBytes(bytes: number): string {
+  const unit = [['GB', 1e9], ['MB', 1e6], ['kB', 1e3]].find(([, size]) => bytes >= Number(size))
+  return unit ? `${(bytes / Number(unit[1])).toFixed(1)} ${unit[0]}` : `${bytes} bytes`
+}
+
+function byVersion(counts: Readonly<Record<string, number>>): string {
+  const parts = Object.entries(counts).map(([version, n]) => (version === '' ? `${formatCount(n)} without a readable header` : `${formatCount(n)} at ${version}`))
+  return parts.length === 0 ? 'none' : parts.join(', ')
+}
+
+/** The lines of one resource's status. */
+export function describeStatus(status: StorageStatus): string[] {
+  const { objects, bytes, encodingVersion, epoch, mode, storedVersions, retiredVersions, rollbackFloor, replicas, proof, quarantined, migration, next } = status
+  const replicaLines = replicas.map(({ id, program, state, live, decodable }) => `${id} (${program}) ${live ? state : 'has vanished'}, decodes ${decodable.join(', ')}`)
+  const fields: [string, string | undefined][] = [
+    ['objects', objects === 0 ? '0' : `${formatCount(objects)} (${formatBytes(bytes)}): ${byVersion(status.byVersion)}`],
+    ['written at', `${encodingVersion} (epoch ${epoch}${mode === 'ReadWrite' ? '' : `, ${mode}`})`],
+    ['storedVersions', storedVersions.map(({ version, since, reason }) => `${version} (${reason}${since === undefined ? '' : `, ${since}`})`).join(', ')],
+    ['retired', retiredVersions.length === 0 ? undefined : retiredVersions.map(({ version, since }) => `${version} (${since})`).join(', ')],
+    ['rollback floor', rollbackFloor],
+    ...(replicaLines.length === 0 ? [['replicas', 'none'] as [string, string]] : replicaLines.map((line, i): [string, string] => [i === 0 ? 'replicas' : '', line])),
+    ['last proof', proof ? `revision ${formatCount(proof.endRevision)}, ${proof.at}: ${plural(proof.keys)}, ${byVersion(proof.byVersion)}${proof.current ? '' : ' (the fence has changed since)'}` : 'none'],
+    ['quarantine', formatCount(quarantined)],
+    ['migration', migration && describeMigration(migration)],
+    ['next', next],
+  ]
+  return [status.resource, ...fields.flatMap(([name, value]) => (value === undefined ? [] : [`  ${name.padEnd(15)} ${value}`]))]
+}
+
+/** The lines of all resources, and of the store that they are in. */
+export function describeAll(statuses: readonly StorageStatus[]): string[] {
+  const [first] = statuses
+  if (!first) return ['the store is empty']
+  const { engine, revision, compactedRevision, bytes } = first.store
+  return [`store: ${engine}, revision ${formatCount(revision)}, history from ${formatCount(compactedRevision)}, ${formatBytes(bytes)}`, ...statuses.flatMap((status) => ['', ...(isPlain(status) ? [describePlain(status)] : describeStatus(status))])]
+}
+
+// One version only, and nothing to do: a line is enough.
+function isPlain({ versions, storedVersions, quarantined, migration, mode }: StorageStatus): boolean {
+  return versions.length === 1 && storedVersions.length === 1 && quarantined === 0 && migration === undefined && mode === 'ReadWrite'
+}
+
+function describePlain({ resource, objects, bytes, encodingVersion }: StorageStatus): string {
+  return `${resource}: ${plural(objects)} (${formatBytes(bytes)}) at ${encodingVersion}, its only version`
+}
+
+function plural(objects: number): string {
+  return objects === 1 ? '1 object' : `${formatCount(objects)} objects`
+}
+
+function describeMigration({ id, target, phase, reason, done, total, owner, failure }: Migration): string {
+  const why = failure?.message ?? reason
+  return `${id} to ${target}: ${phase}${why === undefined ? '' : ` (${why})`}, ${formatCount(done)} of ${formatCount(total)}${owner === undefined ? '' : `, by ${owner}`}`
+}
+
+/** What is beside the bar of a migration. */
+export function describeProgress({ phase, rate, etaSeconds, limitedBy, counters }: Migration): string {
+  return [
+    phase,
+    ...(rate === undefined ? [] : [`${formatCount(rate)}/s`]),
+    ...(etaSeconds === undefined ? [] : [`ETA ${formatSeconds(etaSeconds)}`]),
+    `${formatCount(counters.conflicts)} conflicts`,
+    ...(counters.quarantined > 0 ? [`${formatCount(counters.quarantined)} quarantined`] : []),
+    ...(limitedBy === undefined ? [] : [`limited by ${limitedBy}`]),
+  ].join(', ')
+}
+
+function formatSeconds(seconds: number): string {
+  return seconds < 90 ? `${Math.ceil(seconds)} s` : `${Math.ceil(seconds / 60)} min`
+}
+
+/** The account at the end of a migration. */
+export function describeAccount({ counters, target, proof, phase, reason, failure }: Migration, status: StorageStatus): string[] {
+  const { seen, rewritten, current, vanished, quarantined } = counters
+  const parts = [`${formatCount(rewritten)} rewritten`, `${formatCount(current)} already at ${target}`, ...(vanished > 0 ? [`${formatCount(vanished)} deleted meanwhile`] : []), '0 conflicts left', `${formatCount(quarantined)} quarantined`]
+  const proven = proof ? `proof at revision ${formatCount(proof.endRevision)}` : 'no proof'
+  const stored = status.storedVersions.map(({ version }) => version).join(', ')
+  const account = `${plural(seen)}: ${parts.join(', ')}; ${proven}; storedVersions [${stored}]`
+  if (phase === 'Succeeded') return [account]
+  const why = failure?.message ?? reason
+  return [account, `the migration has not succeeded: ${phase}${why === undefined ? '' : ` (${why})`}`, `next: ${status.next}`]
+}
+
+/** What a dry run found. */
+export function describeDryRun(run: DryRun): string[] {
+  const { objects, target, rewritten, current, quarantined, bad, bytesIn, bytesOut, largest, seconds } = run
+  return [
+    `${plural(objects)}: ${formatCount(rewritten)} would be rewritten, ${formatCount(current)} already at ${target}, ${formatCount(quarantined)} cannot be used; nothing was written`,
+    `now: ${byVersion(run.byVersion)}`,
+    `rewriting takes ${formatBytes(bytesIn)} to ${formatBytes(bytesOut)}; until the store compacts it needs room for both`,
+    ...(largest.bytes > 0 ? [`largest: ${largest.key}, ${formatBytes(largest.bytes)}`] : []),
+    `reading and converting took ${seconds.toFixed(1)} s`,
+    ...bad.map(({ key, class: problem, message }) => `bad: ${key} (${problem}): ${message}`),
+  ]
+}
+
+/** What a scan found. */
+export function describeVerification(resource: string, { proof, bad, complete, digest, bytes, largest }: Verification): string[] {
+  const whole = complete === undefined ? 'read while history went away' : complete ? 'all of them were read' : 'the store counts another number'
+  return [
+    `${resource}: ${plural(proof.keys)} (${formatBytes(bytes)}, largest ${formatBytes(largest)}): ${byVersion(proof.byVersion)}; ${formatCount(proof.undecodable)} cannot be used; ${whole}; proof at revision ${formatCount(proof.endRevision)}`,
+    ...(digest === undefined ? [] : [`digest ${digest}`]),
+    ...bad.map(({ key, class: problem, message }) => `bad: ${key} (${problem}): ${message}`),
+  ]
+}

@@ -1,0 +1,27 @@
+/** What an operator should do next with the storage of a resource: a pure function of what is known of it. */
+import type { StorageStatus } from './storage-admin.ts'
+
+type Known = Omit<StorageStatus, 'next' | 'store'>
+
+/** One sentence with the command. */
+export function nextStep(status: Known): string {
+  const { resource, versions, mode, encodingVersion, storedVersions, quarantined, migration } = status
+  const stored = storedVersions.map(({ version }) => version)
+  if (versions.length === 0) return 'This program does not know the resource: run the release, or give the definition, that does'
+  if (mode === 'Importing') return 'A restore has not ended: empty the store and restore again'
+  if (mode === 'ReadOnly') return 'Writes are frozen'
+  if (quarantined > 0) return `${quarantined} objects cannot be used: see storage quarantine list, then replace or delete them`
+  if (migration && migration.phase === 'Blocked') return 'The quarantine is empty again: storage migrate continues the migration'
+  if (migration && migration.owner !== undefined) return `A migration is under way, by ${migration.owner}: storage migrate follows it`
+  if (migration && migration.phase !== 'Succeeded' && migration.phase !== 'Aborted') return 'A migration has not ended: storage migrate continues it'
+  const newest = versions.at(-1) as string
+  const lagging = status.replicas.filter(({ live, encodable }) => live && !encodable.includes(newest))
+  if (stored.length > 1) return `storage migrate writes everything at ${encodingVersion} and takes ${others(stored, encodingVersion)} away`
+  if (encodingVersion !== newest && lagging.length > 0) return `When all replicas of ${resource} know ${newest}: storage set-version ${newest}`
+  if (encodingVersion !== newest) return `storage set-version ${newest}, then storage migrate`
+  return 'Nothing: all objects are stored at the newest version'
+}
+
+function others(stored: readonly string[], encodingVersion: string): string {
+  return stored.filter((version) => version !== encodingVersion).join(', ')
+}
