@@ -36,7 +36,8 @@ const NAME: TableColumnDefinition = {
   priority: 0,
 }
 
-const AGE: PrinterColumn = {
+/** The column of a version that defines none. */
+export const AGE: PrinterColumn = {
   name: 'Age',
   type: 'date',
   jsonPath: '.metadata.creationTimestamp',
@@ -50,14 +51,14 @@ const AGE: PrinterColumn = {
  * Compiles the columns of a version: the name, then its printer columns (Age when it has none), or `computed` in their place.
  * Computed columns may place the name themselves, by a column called Name. Throws Error for a JSONPath that does not parse.
  */
-export function compileColumns(version: VersionDefinition, computed?: readonly ComputedColumn[]): Columns {
+export function compileColumns(version: Pick<VersionDefinition, 'additionalPrinterColumns'>, computed?: readonly ComputedColumn[]): Columns {
   const name: Columns = { definitions: [NAME], cells: [(object) => object.metadata.name ?? ''] }
   const columns = computed === undefined ? printerColumns(version) : computedColumns(computed)
   if (computed?.some((column) => column.name === NAME.name)) return columns
   return { definitions: [...name.definitions, ...columns.definitions], cells: [...name.cells, ...columns.cells] }
 }
 
-function printerColumns(version: VersionDefinition): Columns {
+function printerColumns(version: Pick<VersionDefinition, 'additionalPrinterColumns'>): Columns {
   const columns = version.additionalPrinterColumns?.length ? version.additionalPrinterColumns : [AGE]
   return {
     definitions: columns.map((column) => define(column, `Custom resource definition column (in JSONPath format): ${column.jsonPath}`)),

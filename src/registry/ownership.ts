@@ -10,7 +10,7 @@ export function endpointOf(store: ResourceStore, options: Pick<WriteOptions, 've
   return {
     definition,
     version: options.version,
-    subresource: options.subresource === 'status' ? 'status' : '',
+    subresource: options.subresource,
     ...(conversion.renamesOnly ? {} : { convert }),
   }
 

@@ -2,10 +2,12 @@
  * get and list: from the watch cache at a revision that satisfies the request, else from the store at that revision.
  * upstream: apiserver/pkg/storage/cacher/cacher.go: Get, GetList; storage/etcd3/store.go: GetList
  */
+import { parseStored, spliceRevision } from '../api/codec.ts'
 import { decodeContinue, encodeContinue, expiredContinue } from '../api/continue-token.ts'
+import type { KubeObject } from '../api/object.ts'
 import { badRequest, expired, goQuote, StatusError, timeout, tooLargeResourceVersion } from '../api/status.ts'
 import { Compacted, FutureRevision } from '../../storage/backend.ts'
-import type { CacheEntry, Snapshot } from '../../storage/watch-cache.ts'
+import type { CacheEntry, ReadyBytes, Snapshot } from '../../storage/watch-cache.ts'
 import { refusal } from './commit-object.ts'
 import { buildFilter, type Scope } from './filter.ts'
 import type { ListOptions } from './list-options.ts'
@@ -109,4 +111,9 @@ function listFailure(error: unknown, options: ListOptions): unknown {
 /** The JSON of a cached entry in a version. Throws 500 for one that cannot be decoded. */
 export function encodeEntry(store: ResourceStore, entry: CacheEntry, version: string) {
   return readable(() => store.cache.encode(entry, version))
+}
+
+/** A ready object, parsed, with its resourceVersion. */
+export function parseReady(ready: ReadyBytes, revision: number): KubeObject {
+  return parseStored(spliceRevision(ready.bytes, ready.place, revision)) as KubeObject
 }

@@ -22,7 +22,7 @@ export type Transform = (live: KubeObject, hub: KubeObject) => KubeObject
 
 export interface UpdateOptions extends WriteOptions {
   readonly name: string
-  /** Some checks and texts differ; an apply has settled the ownership of fields itself. */
+  /** Some checks and texts differ; an apply has settled the ownership of fields itself, and so has every write of a Scale. */
   readonly kind: 'put' | 'patch' | 'apply'
 }
 
@@ -70,11 +70,11 @@ type Attempt =
 async function attempt(store: ResourceStore, live: LiveEntry, transform: Transform, options: UpdateOptions): Promise<Attempt> {
   const old = attachRevision(store.codec.view(live.hub, options.version), live.revision)
   const sent = transform(old, live.hub)
-  checkUid(store, sent, old, live, options)
+  if (options.kind === 'put') checkUid(store, sent.metadata.uid, old, options)
   const deduped = dedupOwnerReferences(sent, options.kind === 'put' ? 'request' : 'admission')
   if (deduped.warning) options.warn(deduped.warning)
   const owned =
-    options.kind === 'apply'
+    options.kind === 'apply' || options.subresource === 'scale'
       ? deduped.object
       : trackUpdate({ ...endpointOf(store, options, live.hub), live: old, next: deduped.object, manager: options.manager, now: store.clock.now() })
   const request = admissionRequest(store, old, options)
@@ -95,12 +95,11 @@ export function attachRevision(object: KubeObject, revision: number): KubeObject
   return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } }
 }
 
-// upstream: rest.DefaultUpdatedObjectInfo with its UID precondition; a patch is caught by the metadata validation instead.
-function checkUid(store: ResourceStore, sent: KubeObject, old: KubeObject, live: LiveEntry, options: UpdateOptions): void {
-  const uid = sent.metadata.uid ?? ''
-  if (options.kind !== 'put' || uid === '' || uid === old.metadata.uid) return
-  const key = `/registry/${store.definition.group}/${store.definition.names.plural}/${live.key}`
-  throw conflict(store.resource, options.name,
+/** A PUT is of the object whose uid it names. A patch is caught by the metadata validation instead. upstream: rest.DefaultUpdatedObjectInfo with its UID precondition */
+export function checkUid({ definition, resource }: ResourceStore, uid: string | undefined, old: KubeObject, { namespace, name }: UpdateOptions): void {
+  if (!uid || uid === old.metadata.uid) return
+  const key = `/registry/${definition.group}/${definition.names.plural}/${relativeKey(definition, namespace, name)}`
+  throw conflict(resource, name,
     `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`)
 }
 

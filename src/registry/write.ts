@@ -1,5 +1,6 @@
 /** What the writing verbs share: their options and their result. */
 import { encodeObject } from '../api/codec.ts'
+import type { Endpoint } from '../api/managed-fields/scope.ts'
 import type { KubeObject } from '../api/object.ts'
 import { badRequest, goQuote } from '../api/status.ts'
 import type { ReadyBytes } from '../../storage/watch-cache.ts'
@@ -10,7 +11,7 @@ export interface WriteOptions {
   readonly version: string
   /** "" for a cluster-scoped resource. */
   readonly namespace: string
-  readonly subresource: string
+  readonly subresource: Endpoint['subresource']
   readonly dryRun: boolean
   /** An apply, which has settled the ownership of fields itself. */
   readonly applied?: true

@@ -11,7 +11,6 @@ import { applyStrategicMerge } from '../api/strategic-merge.ts'
 import { badRequest, fieldError, invalid, invalidPatch, StatusError, unsupportedMediaType } from '../api/status.ts'
 import type { Configuration } from '../registry/apply.ts'
 import type { ResourceStore } from '../registry/resource-store.ts'
-import type { Transform } from '../registry/update.ts'
 import { checkName, settleNamespace } from '../registry/write.ts'
 import { objectNamespace, type RequestContext } from './context.ts'
 import type { FieldValidation } from './options.ts'
@@ -30,12 +29,17 @@ export function patchMediaType(header: string | undefined, store: ResourceStore)
   return type
 }
 
-/** The transform of a patch. It decodes at its first call, since a missing object is found before a bad patch; throws 400, 413 and 422. */
-export function createPatch(context: RequestContext, mediaType: string, bytes: Uint8Array, validation: FieldValidation): Transform {
+/** What a patched object becomes; its faults are those of the patch. `findings` are what strict decoding refuses of the patch itself. Throws 400 and 422. */
+export type ReceivePatched<T extends KubeObject> = (context: RequestContext, patched: Json, findings: readonly string[], validation: FieldValidation) => T
+
+/** The transform of a patch. It decodes at its first call, since a missing object is found before a bad patch; throws 400, 413 and what `receive` throws. */
+export function createPatch<T extends KubeObject>(
+  context: RequestContext, mediaType: string, bytes: Uint8Array, validation: FieldValidation, receive: ReceivePatched<T>,
+): (live: KubeObject) => T {
   let decoded: DecodedPatch | undefined
   return (live) => {
     decoded ??= decode(context, mediaType, Buffer.from(bytes).toString('utf8'), validation !== 'Ignore')
-    return receivePatched(context, decoded.apply(live), decoded.findings, validation)
+    return receive(context, decoded.apply(live), decoded.findings, validation)
   }
 }
 
@@ -100,8 +104,8 @@ function strategicPatch(text: string): JsonObject {
   throw badRequest('error decoding patch: json: cannot unmarshal into Go value of type map[string]interface {}')
 }
 
-// The patched object goes the way of an update's body; its faults are those of the patch.
-function receivePatched(context: RequestContext, patched: Json, patchFindings: readonly string[], validation: FieldValidation): KubeObject {
+/** A patched object goes the way of an update's body. Throws 400 and 422. */
+export function receivePatched(context: RequestContext, patched: Json, patchFindings: readonly string[], validation: FieldValidation): KubeObject {
   const { store, version, info, warnings } = context
   const refuse = (detail: string) => invalidPatch(encodeJson(patched), detail)
   if (!isObject(patched)) throw refuse('json: cannot unmarshal into Go value of type map[string]interface {}')

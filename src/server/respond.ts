@@ -9,7 +9,7 @@ import type { Response } from 'express'
 import { encodeInOrder, encodeYaml, parseStored, revisionMember, spliceRevision } from '../api/codec.ts'
 import { formatApiVersion, type Json, type KubeObject } from '../api/object.ts'
 import type { StatusError } from '../api/status.ts'
-import { encodeEntry, type Page } from '../registry/read.ts'
+import { encodeEntry, parseReady, type Page } from '../registry/read.ts'
 import type { WriteResult } from '../registry/write.ts'
 import type { CacheEntry, ReadyBytes } from '../../storage/watch-cache.ts'
 import type { RequestContext } from './context.ts'
@@ -156,11 +156,6 @@ export async function respondList(context: RequestContext, negotiated: Negotiate
   const text = `${open}${page.entries.map((entry, i) => textOf(ready[i] as ReadyBytes, entry.revision)).join(',')}${close}`
   const body = negotiated.mediaType === 'application/yaml' ? encodeYaml(parseStored(Buffer.from(text))) : indentJson(text)
   send(context.res, 200, negotiated.mediaType, Buffer.from(body), context.warnings)
-}
-
-/** A ready object, parsed, with its resourceVersion. */
-export function parseReady(ready: ReadyBytes, revision: number): KubeObject {
-  return parseStored(spliceRevision(ready.bytes, ready.place, revision)) as KubeObject
 }
 
 function textOf(ready: ReadyBytes, revision: number): string {

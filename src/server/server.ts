@@ -6,7 +6,7 @@ import express, { type ErrorRequestHandler, type Express, type Request, type Req
 import type { Authenticator, Authorizer } from '../../apiservice/auth.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
-import { findVersion } from '../api/resource.ts'
+import { findVersion, type VersionDefinition } from '../api/resource.ts'
 import { internalError, notFound, serviceUnavailable, StatusError, timeout } from '../api/status.ts'
 import { refusal } from '../registry/commit-object.ts'
 import { undecodableStatus, type ResourceStore } from '../registry/resource-store.ts'
@@ -78,7 +78,7 @@ function serveResource(options: ServerOptions): RequestHandler {
     const deprecated = deprecationWarning(store.definition, version)
     if (deprecated) warnings.add(deprecated)
     checkServable(store, info)
-    if (info.subresource !== '' && !(info.subresource === 'status' && version.subresources?.status)) throw notFound(store.resource, info.name)
+    if (!hasSubresource(version, info.subresource)) throw notFound(store.resource, info.name)
     const lifetime = new Lifetime(res, options, info.verb !== 'watch')
     try {
       const now = options.clock.now()
@@ -87,6 +87,10 @@ function serveResource(options: ServerOptions): RequestHandler {
       lifetime.end()
     }
   }
+}
+
+function hasSubresource({ subresources }: VersionDefinition, subresource: string): boolean {
+  return subresource === '' || ((subresource === 'status' || subresource === 'scale') && subresources?.[subresource] !== undefined)
 }
 
 const READING = new Set(['get', 'list', 'watch'])

@@ -3,6 +3,7 @@
  * upstream: apiserver/pkg/endpoints/handlers/response.go: doTransformObject, asTable, asPartialObjectMetadata
  */
 import type { KubeObject, ObjectMeta } from '../api/object.ts'
+import { SCALE_COLUMNS } from '../api/scale.ts'
 import { badRequest, goQuote, notAcceptableText } from '../api/status.ts'
 import { columnDefinitions, compileColumns, tableRow, type Columns } from '../api/table.ts'
 import type { Page } from '../registry/read.ts'
@@ -16,7 +17,8 @@ type Transforming = Pick<RequestContext, 'version' | 'info' | 'now'> & { readonl
 export function transformObject(context: Transforming, negotiated: Negotiated, object: KubeObject): unknown {
   if (negotiated.as === 'PartialObjectMetadata') return partialMetadata(object, negotiated)
   if (negotiated.as === 'PartialObjectMetadataList') {
-    throw notAcceptableText('you requested PartialObjectMetadataList, but the requested object is not a list (*unstructured.Unstructured)')
+    const type = context.info.subresource === 'scale' ? '*v1.Scale' : '*unstructured.Unstructured'
+    throw notAcceptableText(`you requested PartialObjectMetadataList, but the requested object is not a list (${type})`)
   }
   const resourceVersion = object.metadata.resourceVersion
   return table(context, negotiated, [object], resourceVersion === undefined ? {} : { resourceVersion })
@@ -88,8 +90,11 @@ function tableRows(context: Transforming, negotiated: Negotiated, columns: Colum
 
 const compiled = new WeakMap<Transforming['store'], Map<string, Columns>>()
 
+const scaleColumns = compileColumns({ additionalPrinterColumns: SCALE_COLUMNS })
+
 /** The columns of the request's version, compiled once. */
-function columnsOf({ store, version }: Pick<Transforming, 'store' | 'version'>): Columns {
+function columnsOf({ store, version, info }: Pick<Transforming, 'store' | 'version' | 'info'>): Columns {
+  if (info.subresource === 'scale') return scaleColumns
   const versions = compiled.get(store) ?? new Map<string, Columns>()
   compiled.set(store, versions)
   const columns = versions.get(version.name) ?? compileColumns(version, store.strategy.columns)

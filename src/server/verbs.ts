@@ -4,22 +4,23 @@
  */
 import { exactName, parseFieldSelector } from '../api/selector.ts'
 import { methodNotSupported, badRequest } from '../api/status.ts'
-import { managerName } from '../api/managed-fields/manager-name.ts'
 import { apply } from '../registry/apply.ts'
 import { create } from '../registry/create.ts'
 import { remove, removeAll } from '../registry/delete.ts'
 import { get, list } from '../registry/read.ts'
 import { update, type UpdateOptions } from '../registry/update.ts'
 import { watch } from '../registry/watch.ts'
-import { checkName, checkPathName, settleNamespace, type WriteOptions } from '../registry/write.ts'
+import { checkName, settleNamespace } from '../registry/write.ts'
 import { bodyMediaType, decodeDeleteOptions, readBody, receiveBody } from './body.ts'
 import { objectNamespace, type RequestContext } from './context.ts'
 import { checkStreamable, negotiate } from './negotiate.ts'
 import { parseDeleteBody, parseDeleteQuery, parseApplyOptions, parseListOptions, parseModifyOptions } from './options.ts'
-import { APPLY_PATCH, createConfiguration, createPatch, patchMediaType } from './patch-body.ts'
+import { APPLY_PATCH, createConfiguration, createPatch, patchMediaType, receivePatched } from './patch-body.ts'
 import { respondEntry, respondList, respondObject, respondValue } from './respond.ts'
+import { serveScale } from './scale.ts'
 import { checkTableOptions } from './transform.ts'
 import { streamWatch } from './watch-stream.ts'
+import { requireName, writeOptions } from './write-options.ts'
 
 /** A watch without timeoutSeconds ends after this long, and up to twice as long. upstream: MinRequestTimeout */
 const MIN_WATCH_SECONDS = 1800
@@ -29,6 +30,7 @@ export async function serveVerb(context: RequestContext): Promise<void> {
   const { verb, subresource, namedInPath } = context.info
   const { resource } = context.store
   if (subresource !== '' && (verb === 'create' || verb === 'delete' || verb === 'watch')) throw methodNotSupported(resource, verb)
+  if (subresource === 'scale') return await serveScale(context)
   switch (verb) {
     case 'create':
       return await serveCreate(context)
@@ -49,17 +51,6 @@ export async function serveVerb(context: RequestContext): Promise<void> {
     default:
       throw methodNotSupported(resource, verb)
   }
-}
-
-function writeOptions(context: RequestContext, { dryRun, fieldManager = '' }: { readonly dryRun: boolean; readonly fieldManager?: string }): WriteOptions {
-  const { info, version, warnings, req } = context
-  return { version: version.name, namespace: objectNamespace(context), subresource: info.subresource, dryRun, manager: managerName(fieldManager, req.headers['user-agent'] ?? ''), warn: (text) => warnings.add(text) }
-}
-
-function requireName({ info }: RequestContext): string {
-  if (!info.namedInPath) throw badRequest('name must be provided')
-  checkPathName(info.name)
-  return info.name
 }
 
 async function serveCreate(context: RequestContext): Promise<void> {
@@ -98,7 +89,7 @@ async function servePatch(context: RequestContext): Promise<void> {
     return
   }
   const options = parseModifyOptions(info.query, 'PatchOptions')
-  const patch = createPatch(context, mediaType, bytes, options.fieldValidation)
+  const patch = createPatch(context, mediaType, bytes, options.fieldValidation, receivePatched)
   const update_: UpdateOptions = { ...writeOptions(context, options), name, kind: 'patch' }
   respondObject(context, negotiated, await update(store, patch, update_))
 }

@@ -7,12 +7,7 @@ export interface Exclusion {
   applies(scenario: Scenario): boolean
 }
 
-export const exclusions: readonly Exclusion[] = [
-  {
-    reason: 'the scale subresource is not served yet',
-    applies: ({ steps }) => steps.some(({ path }) => path.endsWith('/scale')),
-  },
-]
+export const exclusions: readonly Exclusion[] = []
 
 /** Steps whose answers differ, as `scenario/step`. */
 export interface Deviation {
