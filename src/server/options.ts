@@ -41,6 +41,13 @@ function dryRunErrors(values: readonly string[]): FieldError[] {
   return values.every((value) => value === 'All') ? [] : [fieldError('FieldValueNotSupported', 'dryRun', values, 'supported values: "All"')]
 }
 
+/** Parses the options of a get. Throws 400 for what is not supported any more. */
+export function parseGetOptions(query: URLSearchParams): { readonly resourceVersion: string } {
+  const exported = query.get('export') ?? ''
+  if (exported !== '' && exported !== 'false') throw badRequest('the export parameter, deprecated since v1.14, is no longer supported')
+  return { resourceVersion: query.get('resourceVersion') ?? '' }
+}
+
 const VALIDATIONS = ['', 'Ignore', 'Strict', 'Warn']
 
 /** Parses the options of a create, update or patch that is no apply. `kind` names the options in errors. Throws 422. */

@@ -15,7 +15,7 @@ import { checkName, settleNamespace } from '../registry/write.ts'
 import { bodyMediaType, readBody } from './body.ts'
 import { objectNamespace, type RequestContext } from './context.ts'
 import { negotiate, PROTOBUF, type Negotiated } from './negotiate.ts'
-import { parseApplyOptions, parseModifyOptions, type FieldValidation } from './options.ts'
+import { parseApplyOptions, parseGetOptions, parseModifyOptions, type FieldValidation } from './options.ts'
 import { APPLY_PATCH, createConfiguration, createPatch, patchMediaType } from './patch-body.ts'
 import { respondValue } from './respond.ts'
 import { transformObject } from './transform.ts'
@@ -43,7 +43,7 @@ async function serveGet(context: RequestContext): Promise<void> {
   const { req, info, store, version } = context
   const name = requireName(context)
   const negotiated = negotiate(req.headers.accept, req)
-  const resourceVersion = info.query.get('resourceVersion') ?? ''
+  const { resourceVersion } = parseGetOptions(info.query)
   respondScale(context, negotiated, await getScale(store, version.name, objectNamespace(context), name, resourceVersion))
 }
 

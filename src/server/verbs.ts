@@ -14,7 +14,7 @@ import { checkName, settleNamespace } from '../registry/write.ts'
 import { bodyMediaType, decodeDeleteOptions, readBody, receiveBody } from './body.ts'
 import { objectNamespace, type RequestContext } from './context.ts'
 import { checkStreamable, negotiate } from './negotiate.ts'
-import { parseDeleteBody, parseDeleteQuery, parseApplyOptions, parseListOptions, parseModifyOptions } from './options.ts'
+import { parseDeleteBody, parseDeleteQuery, parseApplyOptions, parseGetOptions, parseListOptions, parseModifyOptions } from './options.ts'
 import { APPLY_PATCH, createConfiguration, createPatch, patchMediaType, receivePatched } from './patch-body.ts'
 import { respondEntry, respondList, respondObject, respondValue } from './respond.ts'
 import { serveScale } from './scale.ts'
@@ -98,10 +98,7 @@ async function serveGet(context: RequestContext): Promise<void> {
   const { req, info, store } = context
   const name = requireName(context)
   const negotiated = negotiate(req.headers.accept, req)
-  if (info.query.get('export') && info.query.get('export') !== 'false') {
-    throw badRequest('the export parameter, deprecated since v1.14, is no longer supported')
-  }
-  respondEntry(context, negotiated, await get(store, objectNamespace(context), name, info.query.get('resourceVersion') ?? ''))
+  respondEntry(context, negotiated, await get(store, objectNamespace(context), name, parseGetOptions(info.query).resourceVersion))
 }
 
 function scopeOf(context: RequestContext, options: { readonly labelSelector: string; readonly fieldSelector: string }) {
