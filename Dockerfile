@@ -17,5 +17,5 @@ COPY --from=build /app/node_modules node_modules
 COPY --from=build /app/dist .
 COPY package.json LICENSE README.md ./
 USER node
-ENTRYPOINT ["node", "src/launch.mjs"]
+ENTRYPOINT ["node", "--max-semi-space-size=4", "src/launch.mjs"]
 CMD ["--help"]
