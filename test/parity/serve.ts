@@ -30,7 +30,8 @@ export async function serveParity(): Promise<Harness> {
   })
 }
 
-async function skipRevisions(backend: Backend, count: number): Promise<void> {
+/** Lets so many revisions pass and compacts them. */
+export async function skipRevisions(backend: Backend, count: number): Promise<void> {
   const value = new Uint8Array()
   for (let i = 0; i < count; i++) await backend.commit({ compare: [], put: [{ key: 'skipped', value }] })
   await backend.compact(await backend.currentRevision())
