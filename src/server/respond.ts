@@ -6,8 +6,8 @@ import { constants, createGzip, gzipSync } from 'node:zlib'
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import type { Response } from 'express'
-import { encodeInOrder, encodeYaml, parseStored, revisionMember, spliceRevision } from '../api/codec.ts'
-import { formatApiVersion, type Json, type KubeObject } from '../api/object.ts'
+import { encodeInOrder, encodeYaml, parseStored, spliceRevision } from '../api/codec.ts'
+import type { Json, KubeObject } from '../api/object.ts'
 import type { StatusError } from '../api/status.ts'
 import { encodeEntry, parseReady, type Page } from '../registry/read.ts'
 import type { WriteResult } from '../registry/write.ts'
@@ -15,6 +15,7 @@ import type { CacheEntry, ReadyBytes } from '../../storage/watch-cache.ts'
 import type { RequestContext } from './context.ts'
 import { encodeAnswer } from './encode-protobuf.ts'
 import { indentJson } from './indent-json.ts'
+import { listPieces, type PieceList } from './list-pieces.ts'
 import { PROTOBUF, type Negotiated } from './negotiate.ts'
 import { transformList, transformObject } from './transform.ts'
 import type { Warnings } from './warnings.ts'
@@ -138,85 +139,77 @@ function send(res: Response, code: number, mediaType: string, body: Buffer, warn
   res.end(res.req.method === 'HEAD' ? undefined : bytes)
 }
 
-/** Writes a list. Plain JSON joins ready bytes; every other form is made of the parsed objects. */
+/** Writes a list. JSON is joined of ready bytes; every other form is made of the parsed objects. */
 export async function respondList(context: RequestContext, negotiated: Negotiated, page: Page): Promise<void> {
   const { store, version } = context
   // Encoded first, so that an object that cannot be decoded is a 500 and not a broken body.
   const ready = page.entries.map((entry) => encodeEntry(store, entry, version.name))
-  if (negotiated.as === undefined && negotiated.mediaType === 'application/json' && !negotiated.pretty) {
-    await streamList(context, page, ready)
+  const pieces = listPieces(context, negotiated, page, ready)
+  if (pieces) {
+    await streamList(context, pieces, ready.reduce((sum, { bytes }) => sum + bytes.length, 0))
     return
   }
-  const items = page.entries.map((entry, i) => parseReady(ready[i] as ReadyBytes, entry.revision))
   if (negotiated.as !== undefined) {
+    const items = page.entries.map((entry, i) => parseReady(ready[i] as ReadyBytes, entry.revision))
     respondValue(context, negotiated, transformList(context, negotiated, items, page), 200)
     return
   }
-  const [open, close] = listFrame(context, page)
-  const text = `${open}${page.entries.map((entry, i) => textOf(ready[i] as ReadyBytes, entry.revision)).join(',')}${close}`
+  const text = joinPieces(listPieces(context, PLAIN, page, ready) as PieceList)
   const body = negotiated.mediaType === 'application/yaml' ? encodeYaml(parseStored(Buffer.from(text))) : indentJson(text)
   send(context.res, 200, negotiated.mediaType, Buffer.from(body), context.warnings)
 }
 
-function textOf(ready: ReadyBytes, revision: number): string {
-  return Buffer.from(spliceRevision(ready.bytes, ready.place, revision)).toString('utf8')
+const PLAIN: Negotiated = { mediaType: 'application/json', pretty: false }
+
+function joinPieces(list: PieceList): string {
+  return Buffer.concat([...chunks(list)]).toString('utf8')
 }
 
-// What stands before and after the items; keys in byte order.
-function listFrame({ store, version }: RequestContext, page: Page): [string, string] {
-  const { group, names } = store.definition
-  const metadata = {
-    continue: page.continue,
-    ...(page.remainingItemCount === undefined ? {} : { remainingItemCount: page.remainingItemCount }),
-    resourceVersion: String(page.revision),
-  }
-  return [
-    `{"apiVersion":${JSON.stringify(formatApiVersion(group, version.name))},"items":[`,
-    `],"kind":${JSON.stringify(names.listKind)},"metadata":${JSON.stringify(metadata)}}`,
-  ]
-}
-
-async function streamList(context: RequestContext, page: Page, ready: readonly ReadyBytes[]): Promise<void> {
-  const { res, warnings, signal } = context
-  const [open, close] = listFrame(context, page)
-  const size = ready.reduce((sum, { bytes }) => sum + bytes.length + 40, open.length + close.length)
+// `objectBytes` is about how much it will be.
+async function streamList({ res, warnings, signal }: RequestContext, list: PieceList, objectBytes: number): Promise<void> {
   head(res, 200, 'application/json', warnings)
   if (res.req.method === 'HEAD') {
     res.end()
     return
   }
   let out: Writable = res
-  if (size > GZIP_THRESHOLD && acceptsGzip(res)) {
+  if (objectBytes > GZIP_THRESHOLD && acceptsGzip(res)) {
     res.setHeader('Content-Encoding', 'gzip')
     res.setHeader('Vary', 'Accept-Encoding')
     const gzip = createGzip({ level: 1, strategy: constants.Z_DEFAULT_STRATEGY })
     gzip.pipe(res)
     out = gzip
   }
-  for (const chunk of chunks(open, page.entries, ready, close)) {
+  for (const chunk of chunks(list)) {
     if (!out.write(chunk)) await once(out, 'drain', { signal })
   }
-  out.end()
+  out.end(NEWLINE)
 }
 
-function* chunks(open: string, entries: readonly CacheEntry[], ready: readonly ReadyBytes[], close: string): Generator<Buffer> {
+function* chunks({ open, pieces, close }: PieceList): Generator<Buffer> {
   let chunk = Buffer.allocUnsafe(CHUNK_BYTES)
   let length = chunk.write(open)
-  for (const [i, { bytes, place }] of ready.entries()) {
-    const member = revisionMember(bytes, place, (entries[i] as CacheEntry).revision)
-    const needed = bytes.length + member.length + 2
+  let first = true
+  for (const { lead, bytes, start, place, end, member, tail } of pieces) {
+    // A character takes three bytes at most in UTF-8 for each UTF-16 unit.
+    const needed = 1 + 3 * (lead.length + tail.length) + member.length + end - start
     if (length + needed > chunk.length) {
       yield chunk.subarray(0, length)
       chunk = Buffer.allocUnsafe(Math.max(CHUNK_BYTES, needed))
       length = 0
     }
-    if (i > 0) length += chunk.write(',', length)
-    chunk.set(bytes.subarray(0, place), length)
-    length += place
-    length += chunk.write(member, length, 'latin1')
-    chunk.set(bytes.subarray(place), length)
-    length += bytes.length - place
+    if (!first) length += chunk.write(',', length)
+    first = false
+    length += chunk.write(lead, length)
+    if (end > start) {
+      chunk.set(bytes.subarray(start, place), length)
+      length += place - start
+      length += chunk.write(member, length, 'latin1')
+      chunk.set(bytes.subarray(place, end), length)
+      length += end - place
+    }
+    length += chunk.write(tail, length)
   }
   yield chunk.subarray(0, length)
-  yield Buffer.from(`${close}\n`)
+  yield Buffer.from(close)
 }

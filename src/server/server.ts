@@ -36,7 +36,7 @@ export interface ServerOptions {
   readonly measure: RequestHandler
   /** What answers before anybody is asked who they are. */
   readonly open: readonly RequestHandler[]
-  /** What is served besides the stores, to whom it is allowed. */
+  /** What is served besides the stores, once it is known who is calling and that they may. */
   readonly virtual: readonly RequestHandler[]
   /** Documents (discovery, OpenAPI, health, version, metrics) and whatever else answers before resources do. */
   readonly documents: readonly RequestHandler[]

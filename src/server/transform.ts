@@ -26,11 +26,7 @@ export function transformObject(context: Transforming, negotiated: Negotiated, o
 
 /** A list in the asked form. Throws 406 for the form of one object. */
 export function transformList(context: Transforming, negotiated: Negotiated, items: readonly KubeObject[], page: Page): unknown {
-  const metadata = {
-    resourceVersion: String(page.revision),
-    ...(page.continue === '' ? {} : { continue: page.continue }),
-    ...(page.remainingItemCount === undefined ? {} : { remainingItemCount: page.remainingItemCount }),
-  }
+  const metadata = pageMetadata(page)
   if (negotiated.as === 'PartialObjectMetadata') {
     throw notAcceptableText('you requested PartialObjectMetadata, but the requested object is a list (*unstructured.UnstructuredList)')
   }
@@ -46,7 +42,17 @@ const META_KEYS = [
   'deletionGracePeriodSeconds', 'labels', 'annotations', 'ownerReferences', 'finalizers', 'managedFields',
 ] as const satisfies readonly (keyof ObjectMeta)[]
 
-const metaVersion = (negotiated: Negotiated) => `meta.k8s.io/${negotiated.asVersion ?? 'v1'}`
+/** The metadata of a list in another form, keys in the order of the struct. */
+export function pageMetadata(page: Page): { resourceVersion: string; continue?: string; remainingItemCount?: number } {
+  return {
+    resourceVersion: String(page.revision),
+    ...(page.continue === '' ? {} : { continue: page.continue }),
+    ...(page.remainingItemCount === undefined ? {} : { remainingItemCount: page.remainingItemCount }),
+  }
+}
+
+/** The apiVersion of the form that was asked for. */
+export const metaVersion = (negotiated: Negotiated): string => `meta.k8s.io/${negotiated.asVersion ?? 'v1'}`
 
 /** The object's metadata alone, keys in the order of the struct. */
 export function partialMetadata(object: { readonly metadata: ObjectMeta }, negotiated: Negotiated): unknown {
@@ -55,9 +61,11 @@ export function partialMetadata(object: { readonly metadata: ObjectMeta }, negot
   return { kind: 'PartialObjectMetadata', apiVersion: metaVersion(negotiated), metadata }
 }
 
-type Include = 'Metadata' | 'Object' | 'None'
+/** What a Table's row holds of its object. */
+export type Include = 'Metadata' | 'Object' | 'None'
 
-function includeObject(query: URLSearchParams): Include {
+/** The includeObject parameter. Throws 400. */
+export function includeObject(query: URLSearchParams): Include {
   const value = query.get('includeObject') ?? ''
   if (value === '' || value === 'Metadata') return 'Metadata'
   if (value === 'Object' || value === 'None') return value
@@ -93,7 +101,7 @@ const compiled = new WeakMap<Transforming['store'], Map<string, Columns>>()
 const scaleColumns = compileColumns({ additionalPrinterColumns: SCALE_COLUMNS })
 
 /** The columns of the request's version, compiled once. */
-function columnsOf({ store, version, info }: Pick<Transforming, 'store' | 'version' | 'info'>): Columns {
+export function columnsOf({ store, version, info }: Pick<Transforming, 'store' | 'version' | 'info'>): Columns {
   if (info.subresource === 'scale') return scaleColumns
   const versions = compiled.get(store) ?? new Map<string, Columns>()
   compiled.set(store, versions)
