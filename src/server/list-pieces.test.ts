@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { systemClock } from '../base/clock.ts'
 import { startServer, type Harness } from '../../test/harness.ts'
 
 const JOBS = '/apis/mlops.dev/v1/namespaces/default/notebookvalidationjobs'
@@ -8,7 +9,8 @@ const PARTIAL = 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v
 
 let harness: Harness
 before(async () => {
-  harness = await startServer()
+  // Ages must be the same in both answers.
+  harness = await startServer({ clock: { ...systemClock, now: () => Date.parse('2026-01-01T00:00:00Z') } })
   for (const name of ['a', 'b']) {
     const body = {
       apiVersion: 'mlops.dev/v1', kind: 'NotebookValidationJob', metadata: { name, annotations: { note: 'значение }"{' } },
