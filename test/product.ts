@@ -7,6 +7,8 @@ import { join } from 'node:path'
 import { openHttp2, type Http2Client, type Identity } from './http-client.ts'
 
 const LAUNCHER = join(import.meta.dirname, '..', 'src', 'launch.mjs')
+/** What `npm start` and the launcher give to Node. */
+const FLAGS = ['--max-semi-space-size=4']
 
 /** How a process ended. */
 export interface Exit {
@@ -72,7 +74,7 @@ export async function startProduct(directory: string, { args = [], worker = fals
 }
 
 function start(args: readonly string[], env: Readonly<Record<string, string>> = {}, detached = false): ChildProcess {
-  return spawn(process.execPath, [LAUNCHER, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env }, detached })
+  return spawn(process.execPath, [...FLAGS, LAUNCHER, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env }, detached })
 }
 
 async function collect(child: ChildProcess): Promise<Exit> {
