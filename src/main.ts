@@ -51,6 +51,7 @@ function configOf(options: Readonly<Record<string, unknown>>): Config {
 const program = new Command('mlops-apiserver')
   .description('Serves the Kubernetes API of mlops.dev NotebookValidationJobs from its own versioned storage, and runs the jobs.')
   .version(readOwnVersion(), '--version', 'print the version')
+  .configureOutput({ outputError: (text, write) => write(text.replace(/^error: /, 'mlops-apiserver: ')) })
   .exitOverride()
   .showHelpAfterError('(add --help for the options)')
 

@@ -1,6 +1,7 @@
 /** Files and folders of manifests, as documents with names that a person finds them by. */
 import { readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import type { BodyMediaType } from '../api/decode-object.ts'
 import { splitDocuments } from '../api/yaml-documents.ts'
 
@@ -11,10 +12,11 @@ export interface ManifestDocument {
   readonly mediaType: BodyMediaType
 }
 
+const STANDARD_INPUT = '-'
 const MANIFEST = /\.(?:ya?ml|json)$/
 
 /**
- * The documents of files and folders, in order; of a folder all .yaml, .yml and .json files directly in it, by name. What cannot be read
+ * The documents of files, folders and standard input (`-`), in order; of a folder all .yaml, .yml and .json files directly in it, by name. What cannot be read
  * or holds no document is a fault: `path: reason`.
  */
 export async function readManifests(paths: readonly string[]): Promise<{ documents: ManifestDocument[]; faults: string[] }> {
@@ -23,7 +25,7 @@ export async function readManifests(paths: readonly string[]): Promise<{ documen
   for (const path of paths) {
     try {
       for (const file of await filesOf(path)) {
-        const found = documentsOf(file, await readFile(file, 'utf8'))
+        const found = documentsOf(file, file === STANDARD_INPUT ? await text(process.stdin) : await readFile(file, 'utf8'))
         if (found.length === 0) faults.push(`${file}: holds no document`)
         documents.push(...found)
       }
@@ -35,6 +37,7 @@ export async function readManifests(paths: readonly string[]): Promise<{ documen
 }
 
 async function filesOf(path: string): Promise<string[]> {
+  if (path === STANDARD_INPUT) return [path]
   if (!(await stat(path)).isDirectory()) return [path]
   const names = (await readdir(path)).filter((name) => MANIFEST.test(name)).sort()
   if (names.length === 0) throw new Error('the folder has no .yaml, .yml or .json file')
