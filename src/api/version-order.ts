@@ -15,6 +15,11 @@ export function compareVersions(a: string, b: string): number {
   return right.stability - left.stability || compareBigints(right.major, left.major) || compareBigints(right.minor, left.minor)
 }
 
+/** Names of versions, the oldest first. */
+export function oldestFirst(versions: readonly string[]): string[] {
+  return versions.toSorted(compareVersions).reverse()
+}
+
 function parse(version: string): { stability: number; major: bigint; minor: bigint } | undefined {
   const match = KUBE_VERSION.exec(version)
   if (!match) return undefined

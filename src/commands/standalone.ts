@@ -29,6 +29,7 @@ import { startWorkerProcess, type WorkerProcess } from './worker-process.ts'
 
 const HOST = '127.0.0.1'
 const GRACE_MS = 5000
+const CONTROLLER_PAUSE_MS = 10_000
 
 /** Runs until the signal aborts, then stops cleanly. Throws when the data directory, the port or a definition cannot be used. */
 export async function runStandalone(given: Config, options: { readonly signal: AbortSignal; readonly out: Output }): Promise<void> {
@@ -110,7 +111,7 @@ async function serve(config: Config, server: ApiServer, pki: Pki, around: Surrou
   } finally {
     progress.stop()
     await worker?.stop(GRACE_MS)
-    await controllers.catch(() => {})
+    await controllers
   }
 }
 
@@ -128,10 +129,18 @@ function runControllers(server: ApiServer, around: Surroundings & { readonly sig
   const namespaces = server.store('Namespace')
   const namespaced = server.stores.filter(({ definition }) => definition.scope === 'Namespaced')
   return Promise.all([
-    collectGarbage(server.stores, around),
-    emptyNamespaces(namespaces, namespaced, around),
-    ...server.stores.filter(({ strategy }) => strategy.expire).map((store) => expireObjects(store, around)),
+    keepRunning(() => collectGarbage(server.stores, around), around),
+    keepRunning(() => emptyNamespaces(namespaces, namespaced, around), around),
+    ...server.stores.filter(({ strategy }) => strategy.expire).map((store) => keepRunning(() => expireObjects(store, around), around)),
   ])
+}
+
+// A controller stops at an object that cannot be decoded, as it must: what it does not see it would take for deleted. It begins anew until that is repaired.
+async function keepRunning(controller: () => Promise<unknown>, { clock, log, signal }: Surroundings & { readonly signal: AbortSignal }): Promise<void> {
+  while (!signal.aborted) {
+    await controller().catch((err: unknown) => log.warn('a controller has stopped, and begins anew', { err }))
+    if (!signal.aborted) await clock.sleep(CONTROLLER_PAUSE_MS, signal).catch(() => {})
+  }
 }
 
 function startWorker(config: Config, kubeconfig: string, progress: ProgressDisplay, { clock, log }: Surroundings): WorkerProcess {

@@ -6,7 +6,7 @@ import { checkCreate } from '../api/check.ts'
 import { formatApiVersion, isObject, type JsonObject, type KubeObject } from '../api/object.ts'
 import { receive } from '../api/receive.ts'
 import { qualifiedName, type ResourceDefinition } from '../api/resource.ts'
-import { compareVersions } from '../api/version-order.ts'
+import { oldestFirst } from '../api/version-order.ts'
 import { migrationCodec } from './migration-codec.ts'
 import type { ServedResource } from './resource-store.ts'
 import { createStorageCodec, schemaDigest } from './storage-codec.ts'
@@ -32,7 +32,7 @@ export function adminResource({ definition, conversion, strategy = {} }: ServedR
   const digests = new Map(definition.versions.map((version) => [version.name, schemaDigest(version)]))
   return {
     resource: qualifiedName(definition),
-    order: definition.versions.map(({ name }) => name).sort(compareVersions).reverse(),
+    order: oldestFirst(definition.versions.map(({ name }) => name)),
     codec: migrationCodec(definition, storage),
     schemaDigest: (version) => digests.get(version),
     mentions(value, version) {

@@ -30,6 +30,8 @@ export interface DirectStorageOptions {
   readonly program: string
   /** Names this process to others. */
   readonly owner: string
+  /** Only this process can open the store: replicas that have vanished are no more. */
+  readonly exclusive?: boolean
   /** Counts a resource's objects without reading them all; undefined for one that it does not hold. */
   readonly count?: (resource: string) => StoredCounts | undefined
 }
@@ -43,6 +45,9 @@ export interface DirectStorage extends StorageAdmin {
 }
 
 const FENCES = 'meta/fence/'
+/** How long a change of the encoding waits for the replicas to see it. */
+const OBSERVE_MS = 3000
+const OBSERVE_EVERY_MS = 50
 
 /** Opens it. Disposing is `close`; the backend stays open. */
 export function openDirectStorage(options: DirectStorageOptions): DirectStorage {
@@ -105,19 +110,32 @@ class Direct implements DirectStorage {
   async setVersion(resource: string, { version, acceptRollback, dismissed }: { version: string; acceptRollback?: boolean; dismissed?: readonly string[] }): Promise<StorageStatus> {
     const known = this.#known(resource)
     await this.#fence(resource)
+    checkVersion(known, version)
     const schemaDigest = known.schemaDigest(version)
-    const { clock, owner } = this.#options
+    const { clock, owner, exclusive } = this.#options
+    const gone = exclusive ? (await listReplicas(this.#backend, resource)).replicas.filter(({ live }) => !live).map(({ id }) => id) : dismissed
     await changeEncoding({
       backend: this.#backend, resource, version, order: known.order, clock, reason: `set-version, ${owner}`,
-      ...(schemaDigest !== undefined && { schemaDigest }), ...(acceptRollback !== undefined && { acceptRollback }), ...(dismissed && { dismissed }),
+      ...(schemaDigest !== undefined && { schemaDigest }), ...(acceptRollback !== undefined && { acceptRollback }), ...(gone && { dismissed: gone }),
     })
+    await this.#observed(resource)
     return await this.status(resource)
+  }
+
+  // The next change wants all replicas to have seen this one; nothing rests on it.
+  async #observed(resource: string): Promise<void> {
+    const { clock } = this.#options
+    for (const end = clock.monotonic() + OBSERVE_MS; clock.monotonic() < end; await clock.sleep(OBSERVE_EVERY_MS)) {
+      const { epoch } = await this.#fence(resource)
+      const { replicas } = await listReplicas(this.#backend, resource)
+      if (replicas.every(({ live, observedEpoch }) => !live || observedEpoch >= epoch)) return
+    }
   }
 
   async preview(resource: string, { version, ...observed }: { version?: string } & Parameters<StorageAdmin['preview']>[1]) {
     const known = this.#known(resource)
     await this.#fence(resource)
-    if (version !== undefined && !known.order.includes(version)) throw new Refused('UnknownVersion', `${resource} has no version ${version}; it has ${known.order.join(', ')}`)
+    if (version !== undefined) checkVersion(known, version)
     return await dryRun({ backend: this.#backend, resource, codec: known.codec, clock: this.#options.clock, ...(version !== undefined && { target: version }), ...observed })
   }
 
@@ -221,6 +239,10 @@ class Direct implements DirectStorage {
 // A proof says what was true of the fence that it was made under.
 function isCurrent(proof: { readonly fenceRevision: number; readonly byVersion: Readonly<Record<string, number>> }, fence: LoadedFence): boolean {
   return proof.fenceRevision === fence.modRevision || (fence.storedVersions.length === 1 && Object.keys(proof.byVersion).every((version) => version === fence.encodingVersion))
+}
+
+function checkVersion({ resource, order }: AdminResource, version: string): void {
+  if (!order.includes(version)) throw new Refused('UnknownVersion', `${resource} has no version ${version}; it has ${order.join(', ')}`)
 }
 
 function content(resource: string, { value, ...entry }: QuarantinedValue): QuarantinedContent {

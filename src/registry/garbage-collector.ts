@@ -27,16 +27,21 @@ interface Node {
   readonly terminating: boolean
 }
 
-/** Runs until the signal aborts. */
+/** Runs until the signal aborts. Rejects when a kind cannot be followed any more: an object that cannot be decoded is not seen, and not one that is gone. */
 export async function collectGarbage(stores: readonly ResourceStore[], options: { readonly signal: AbortSignal; readonly log: Log }): Promise<void> {
   const graph = new Graph(stores)
   const wake = new Wake()
-  const follows = stores.map((store) => follow(store, graph, wake, options.signal))
+  const stop = new AbortController()
+  const signal = AbortSignal.any([options.signal, stop.signal])
+  const follows = Promise.all(stores.map((store) => follow(store, graph, wake, signal))).finally(() => stop.abort())
+  // Met at the end.
+  follows.catch(() => {})
   // Nothing is judged before every kind is known: an owner not seen yet is not an owner that is gone.
-  await graph.complete(options.signal)
-  while (!options.signal.aborted) {
-    await wake.next(options.signal)
+  await graph.complete(signal)
+  while (!signal.aborted) {
+    await wake.next(signal)
     for (const task of graph.tasks()) {
+      if (signal.aborted) break
       try {
         await task()
       } catch (error) {
@@ -45,7 +50,7 @@ export async function collectGarbage(stores: readonly ResourceStore[], options: 
       }
     }
   }
-  await Promise.all(follows)
+  await follows
 }
 
 async function follow(store: ResourceStore, graph: Graph, wake: Wake, signal: AbortSignal): Promise<void> {

@@ -12,6 +12,7 @@ import { startResource, type Program, type ResourceStart, type StartedResource }
 import type { ByteBudget } from '../../storage/encoded-bytes.ts'
 import { openWatchCache, Undecodable, type CacheEntry, type WatchCache } from '../../storage/watch-cache.ts'
 import type { AdmissionPlugin } from './admission.ts'
+import { oldestFirst } from '../api/version-order.ts'
 import { createStorageCodec, schemaDigest, type StorageCodec } from './storage-codec.ts'
 
 /** What is served: a definition with its conversion and, where data is not enough, its strategy. */
@@ -91,13 +92,14 @@ export async function openResourceStore(served: ServedResource, options: OpenOpt
 
 function startOptions({ definition, conversion, fromFile }: ServedResource, codec: StorageCodec, { backend, program, exclusive, log }: OpenOptions): ResourceStart {
   const digests = new Map(definition.versions.map((version) => [version.name, schemaDigest(version)]))
+  const versions = oldestFirst(codec.decodable)
   return {
     backend,
     resource: qualifiedName(definition),
     program: { ...program, log },
     encodingVersion: definition.versions.find((version) => version.storage)?.name ?? conversion.hub,
-    decodable: codec.decodable,
-    encodable: codec.decodable,
+    decodable: versions,
+    encodable: versions,
     served: definition.versions.filter((version) => version.served).map((version) => version.name),
     schemaDigest: (version) => digests.get(version),
     schemas: fromFile ? 'FromFile' : 'Released',

@@ -61,11 +61,11 @@ function checkThere(config: Config): void {
 
 async function openDirect(config: Config, { clock, log, say }: Surroundings): Promise<OpenedStorage> {
   const served = await chooseResources(config, say)
-  const { backend } = await openBackend(config, { clock, log })
+  const { backend, exclusive } = await openBackend(config, { clock, log })
   try {
     await checkFormat(backend)
     const owner = `storage command, process ${process.pid}`
-    const admin = openDirectStorage({ backend, resources: [...coreResources, ...served].map(adminResource), clock, log, program: programName(), owner })
+    const admin = openDirectStorage({ backend, exclusive, resources: [...coreResources, ...served].map(adminResource), clock, log, program: programName(), owner })
     return {
       admin,
       remote: false,
