@@ -48,14 +48,17 @@ export async function runProduct(args: readonly string[], env: Readonly<Record<s
 export interface StartOptions {
   /** More flags of the program. */
   readonly args?: readonly string[]
+  /** `standalone` unless given. */
+  readonly command?: 'serve'
   /** With the worker, and in a process group of its own, as a shell starts it. */
   readonly worker?: boolean
 }
 
-/** Starts `standalone` without samples on a free port, and waits until it is ready. Rejects with what it said when it ends before. */
-export async function startProduct(directory: string, { args = [], worker = false }: StartOptions = {}): Promise<Product> {
+/** Starts `standalone` (or `serve`) without samples on a free port, and waits until it is ready. Rejects with what it said when it ends before. */
+export async function startProduct(directory: string, { args = [], worker = false, command }: StartOptions = {}): Promise<Product> {
   const begun = performance.now()
-  const child = start(['standalone', '--data-dir', directory, '--port', '0', '--no-samples', ...(worker ? [] : ['--no-worker']), ...args], {}, worker)
+  const alone = command ? [command] : ['standalone', '--no-samples', ...(worker ? [] : ['--no-worker'])]
+  const child = start([...alone, '--data-dir', directory, '--port', '0', ...args], {}, worker)
   const exited = collect(child)
   const url = await firstUrl(child, exited)
   const identity = readIdentity(join(directory, 'kubeconfig'))
