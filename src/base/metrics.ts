@@ -13,6 +13,8 @@ export interface CounterMetric<L extends string> {
 export interface GaugeMetric<L extends string> {
   set(labels: Labels<L>, value: number): void
   add(labels: Labels<L>, value: number): void
+  /** Forgets the values of all labels. */
+  clear(): void
 }
 
 /** A distribution. */
@@ -33,6 +35,8 @@ export interface MetricSet {
   gauge<L extends string>(options: MetricOptions<L>): GaugeMetric<L>
   /** `buckets` are upper bounds, ascending. */
   histogram<L extends string>(options: MetricOptions<L> & { readonly buckets: readonly number[] }): HistogramMetric<L>
+  /** Called before everything is written, to look at what is not counted as it happens. A failure leaves the values as they were. */
+  onRead(look: () => Promise<void>): void
   /** Everything as text. */
   text(): Promise<string>
   /** The media type of `text`. */
@@ -44,6 +48,7 @@ export function openMetrics({ process }: { readonly process: boolean }): MetricS
   const registry = new Registry()
   if (process) collectDefaultMetrics({ register: registry })
   const common = <L extends string>({ name, help, labels }: MetricOptions<L>) => ({ name, help, labelNames: [...labels], registers: [registry] })
+  const looks: (() => Promise<void>)[] = []
   return {
     counter(options) {
       const counter = new Counter(common(options))
@@ -51,13 +56,17 @@ export function openMetrics({ process }: { readonly process: boolean }): MetricS
     },
     gauge(options) {
       const gauge = new Gauge(common(options))
-      return { set: (labels, value) => gauge.set(labels, value), add: (labels, value) => gauge.inc(labels, value) }
+      return { set: (labels, value) => gauge.set(labels, value), add: (labels, value) => gauge.inc(labels, value), clear: () => gauge.reset() }
     },
     histogram(options) {
       const histogram = new Histogram({ ...common(options), buckets: [...options.buckets] })
       return { observe: (labels, value) => histogram.observe(labels, value) }
     },
-    text: () => registry.metrics(),
+    onRead: (look) => void looks.push(look),
+    async text() {
+      await Promise.allSettled(looks.map((look) => look()))
+      return await registry.metrics()
+    },
     contentType: registry.contentType,
   }
 }

@@ -2,7 +2,9 @@
 import type { RequestHandler } from 'express'
 import type { Authenticator, Authorizer } from '../../apiservice/auth.ts'
 import { serveTls, type Certificates, type TlsServer } from '../../apiservice/serving.ts'
+import { measureConversions } from '../registry/conversion-metrics.ts'
 import type { ResourceStore } from '../registry/resource-store.ts'
+import { measureStorage } from '../registry/storage-metrics.ts'
 import { serveAdmin } from '../server/admin/admin.ts'
 import { ADMIN_DEFINITIONS } from '../server/admin/definitions.ts'
 import { createDocuments } from '../server/documents.ts'
@@ -39,13 +41,14 @@ export interface ApiServer {
 export async function openApiServer(options: ApiServerOptions): Promise<ApiServer> {
   const { backend, clock, log } = options
   const program = { name: programName(), replica: `${process.pid}-${clock.uuid().slice(0, 8)}`, clock, log }
-  const opened = await openStores(options, program)
-  const { stores } = opened
-  const storage = openServerStorage(backend, stores, program)
-  const stopping = new AbortController()
-  const definitions = stores.map(({ definition }) => definition)
+  const definitions = options.resources.map(({ definition }) => definition)
   const virtual = Object.values(ADMIN_DEFINITIONS)
   const metrics = openRequestMetrics({ clock, definitions: [...definitions, ...virtual] })
+  const opened = await openStores({ ...options, resources: measureConversions(options.resources, metrics.set, clock) }, program)
+  const { stores } = opened
+  const storage = openServerStorage(backend, stores, program)
+  measureStorage({ set: metrics.set, storage, stores, clock })
+  const stopping = new AbortController()
   const documents = createDocuments({
     definitions,
     virtual,

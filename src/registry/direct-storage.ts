@@ -150,7 +150,7 @@ class Direct implements DirectStorage {
     const found = await readMigration(this.#backend, resource)
     const run = this.#runner.find(resource)
     if (!found) return undefined
-    const shown = withProgress(found, run?.progress)
+    const shown = withProgress(found, run)
     if (!run?.failure || run.progress?.id !== found.id || hasEnded(found)) return shown
     return { ...shown, failure: { message: run.failure.message, ...(run.failure instanceof Refused && { reason: run.failure.reason }) } }
   }

@@ -45,7 +45,7 @@ export function buildFilter(store: ResourceStore, scope: Scope): Filter {
 }
 
 function supports(store: ResourceStore, version: string, label: string): boolean {
-  if (label === NAME || label === NAMESPACE) return true
+  if (label === NAME || (label === NAMESPACE && store.definition.scope === 'Namespaced')) return true
   if (store.strategy.selectableFields && Object.hasOwn(store.strategy.selectableFields, label)) return true
   return requestVersion(store, version).selectableFields?.some(({ jsonPath }) => jsonPath.slice(1) === label) ?? false
 }

@@ -11,6 +11,8 @@ import type { AdminResource } from './admin-resource.ts'
 export interface Running {
   /** What it shows; undefined before it has begun. */
   readonly progress: Progress | undefined
+  /** When it last got further, milliseconds since the epoch. */
+  readonly advancedAt: number
   /** Why it gave up; undefined while it runs, and when it came to an end of its own. */
   readonly failure: Error | undefined
   readonly over: boolean
@@ -28,6 +30,7 @@ export interface MigrationRunner {
 
 interface Run {
   progress: Progress | undefined
+  advancedAt: number
   failure: Error | undefined
   over: boolean
   done: Promise<Job | undefined>
@@ -39,8 +42,9 @@ export function openMigrationRunner(options: { readonly backend: Backend; readon
   const runs = new Map<string, Run>()
   const stop = new AbortController()
   const begin = (resource: AdminResource, rate: number | undefined, onBegun: () => void): Run => {
-    const run: Run = { progress: undefined, failure: undefined, over: false, done: Promise.resolve(undefined) }
+    const run: Run = { progress: undefined, advancedAt: clock.now(), failure: undefined, over: false, done: Promise.resolve(undefined) }
     const onProgress = (progress: Progress): void => {
+      if (run.progress?.done !== progress.done || run.progress.phase !== progress.phase) run.advancedAt = clock.now()
       run.progress = progress
       onBegun()
     }

@@ -22,11 +22,13 @@ function recordOf({ id, resource, from, target, phase, reason, total, sweep, att
 }
 
 /** The same with what only the process that runs it knows. */
-export function withProgress(migration: Migration, progress: Progress | undefined): Migration {
-  if (!progress || progress.id !== migration.id) return migration
+export function withProgress(migration: Migration, running: { readonly progress: Progress | undefined; readonly advancedAt: number } | undefined): Migration {
+  const progress = running?.progress
+  if (!running || progress?.id !== migration.id) return migration
   const { done, counters, rate, etaSeconds, limitedBy, waitedMs } = progress
   // The record is written at the same moment or later than what was shown last; an ended job's is final.
-  const live = migration.owner === undefined ? {} : { done, counters, rate, ...(etaSeconds !== undefined && { etaSeconds }), ...(limitedBy !== undefined && { limitedBy }) }
+  const advancedAt = new Date(running.advancedAt).toISOString()
+  const live = migration.owner === undefined ? {} : { done, counters, rate, advancedAt, ...(etaSeconds !== undefined && { etaSeconds }), ...(limitedBy !== undefined && { limitedBy }) }
   return { ...migration, ...live, waitedMs }
 }
 

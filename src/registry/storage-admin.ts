@@ -54,6 +54,8 @@ export interface Migration extends Pick<Job, 'id' | 'resource' | 'from' | 'targe
   /** Known only to the process that runs it. */
   readonly rate?: number
   readonly etaSeconds?: number
+  /** When it last got further, RFC 3339. */
+  readonly advancedAt?: string
   readonly limitedBy?: string
   readonly waitedMs?: Readonly<Record<string, number>>
   /** Why the process that ran it gave up, where that is known; the job stays for the next one. */

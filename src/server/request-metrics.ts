@@ -26,6 +26,7 @@ export function openRequestMetrics(options: { readonly clock: Clock; readonly de
   const set = openMetrics({ process: true })
   const served = new Set(options.definitions.flatMap(({ group, names, versions }) => versions.map((version) => `${group}/${version.name}/${names.plural}`)))
   const total = set.counter({ name: 'apiserver_request_total', help: 'Counter of apiserver requests broken out for each verb, group, version, resource, scope and HTTP response code.', labels: [...LABELS, 'code'] })
+  const byVersion = set.counter({ name: 'mlops_requests_by_version_total', help: 'Counter of requests by the version that they speak and by who sends them: what must be zero before a version goes.', labels: ['group', 'version', 'resource', 'agent'] })
   const duration = set.histogram({
     name: 'apiserver_request_duration_seconds', help: 'Response latency distribution in seconds for each verb, group, version, resource, subresource and scope.',
     labels: LABELS, buckets: SECONDS,
@@ -48,11 +49,19 @@ export function openRequestMetrics(options: { readonly clock: Clock; readonly de
       res.once('close', () => {
         count(-1)
         total.add({ ...labels, code: res.statusCode })
+        if (known) byVersion.add({ group: info.group, version: info.version, resource: info.resource, agent: agentClass(req.headers['user-agent']) })
         if (!watching) duration.observe(labels, (clock.monotonic() - start) / 1000)
       })
       next()
     },
   }
+}
+
+// Few and fixed, as every label.
+const AGENTS = ['kubectl', 'mlops-worker', 'mlops-storage', 'kube-controller-manager', 'kube-apiserver', 'Helm', 'argocd', 'terraform', 'curl']
+
+function agentClass(userAgent = ''): string {
+  return AGENTS.find((agent) => userAgent.toLowerCase().startsWith(agent.toLowerCase())) ?? 'other'
 }
 
 const READING = new Set(['GET', 'HEAD', 'OPTIONS'])
