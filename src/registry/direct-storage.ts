@@ -4,13 +4,14 @@ import { backup } from '../../storage/backup.ts'
 import { fenceKey, parseFence, type LoadedFence } from '../../storage/fence-record.ts'
 import { dryRun } from '../../storage/migrate-dry-run.ts'
 import { abortMigration, pauseMigration } from '../../storage/migrate.ts'
-import { deleteQuarantined, listQuarantine, refreshQuarantine, replaceQuarantined, showQuarantined, type QuarantinedValue } from '../../storage/quarantine.ts'
+import { deleteQuarantined, listQuarantine, refreshQuarantine, replaceQuarantined, showQuarantined, type Expected, type QuarantinedValue } from '../../storage/quarantine.ts'
 import { Refused } from '../../storage/refused.ts'
 import { listReplicas } from '../../storage/replicas.ts'
 import { retire } from '../../storage/retire-version.ts'
 import { changeEncoding } from '../../storage/set-version.ts'
 import { trimStoredVersions } from '../../storage/trim.ts'
 import { readProof, verify } from '../../storage/verify.ts'
+import type { JsonObject } from '../api/object.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { AdminResource } from './admin-resource.ts'
@@ -18,7 +19,7 @@ import { countStored } from './count-stored.ts'
 import { openMigrationRunner, type MigrationRunner } from './migration-runner.ts'
 import { nextStep } from './next-step.ts'
 import { hasEnded, isLeftAlone, readMigration, withProgress } from './read-migration.ts'
-import type { Migration, QuarantinedContent, QuarantinedObject, StorageAdmin, StorageStatus, StoredCounts } from './storage-admin.ts'
+import type { Migration, QuarantinedContent, QuarantinedObject, StorageAdmin, StorageStatus, StoredCounts, VersionChange } from './storage-admin.ts'
 
 export interface DirectStorageOptions {
   readonly backend: Backend
@@ -40,8 +41,6 @@ export interface DirectStorageOptions {
 export interface DirectStorage extends StorageAdmin {
   /** Goes on with the migrations that their processes left alone; those that cannot be continued now are logged and left. */
   continueMigrations(): Promise<void>
-  /** Why the last migration that this process ran of a resource gave up. */
-  failureOf(resource: string): Error | undefined
 }
 
 const FENCES = 'meta/fence/'
@@ -49,11 +48,9 @@ const FENCES = 'meta/fence/'
 const OBSERVE_MS = 3000
 const OBSERVE_EVERY_MS = 50
 
-/** Opens it. Disposing is `close`; the backend stays open. */
+/** Opens it. The backend stays open when it is closed. */
 export function openDirectStorage(options: DirectStorageOptions): DirectStorage {
-  const runner = openMigrationRunner(options)
-  const direct = new Direct(options, runner)
-  return direct
+  return new Direct(options, openMigrationRunner(options))
 }
 
 class Direct implements DirectStorage {
@@ -107,7 +104,7 @@ class Direct implements DirectStorage {
     return { ...known, next: nextStep(known), store }
   }
 
-  async setVersion(resource: string, { version, acceptRollback, dismissed }: { version: string; acceptRollback?: boolean; dismissed?: readonly string[] }): Promise<StorageStatus> {
+  async setVersion(resource: string, { version, acceptRollback, dismissed }: VersionChange): Promise<StorageStatus> {
     const known = this.#known(resource)
     await this.#fence(resource)
     checkVersion(known, version)
@@ -155,10 +152,6 @@ class Direct implements DirectStorage {
     return { ...shown, failure: { message: run.failure.message, ...(run.failure instanceof Refused && { reason: run.failure.reason }) } }
   }
 
-  failureOf(resource: string): Error | undefined {
-    return this.#runner.find(resource)?.failure
-  }
-
   async pause(resource: string): Promise<Migration> {
     await this.#fence(resource)
     await pauseMigration(this.#backend, resource, this.#options.clock.now())
@@ -202,16 +195,17 @@ class Direct implements DirectStorage {
     return content(resource, await showQuarantined(this.#backend, resource, key, known.codec, this.#options.clock.now()))
   }
 
-  async replaceQuarantined(resource: string, key: string, object: Parameters<AdminResource['accept']>[0], expected: Parameters<StorageAdmin['replaceQuarantined']>[3]): Promise<number> {
+  async replaceQuarantined(resource: string, key: string, object: JsonObject, expected: Expected): Promise<number> {
     const known = this.#known(resource)
     return await replaceQuarantined(this.#backend, resource, key, known.accept(object), expected, known.codec)
   }
 
-  async deleteQuarantined(resource: string, key: string, expected: Parameters<StorageAdmin['deleteQuarantined']>[2]): Promise<QuarantinedContent> {
+  async deleteQuarantined(resource: string, key: string, expected: Expected): Promise<QuarantinedContent> {
     const known = this.#known(resource)
     const found = await showQuarantined(this.#backend, resource, key, known.codec, this.#options.clock.now())
-    await deleteQuarantined(this.#backend, resource, key, expected, async (value) => {
-      this.#options.log.warn('an object that cannot be used is deleted', { resource, key, class: found.class, sha256: expected.sha256, value: Buffer.from(value).toString('base64') })
+    // The bytes are in the answer, for whoever asks to keep; they may be a secret, and go into no log.
+    await deleteQuarantined(this.#backend, resource, key, expected, async () => {
+      this.#options.log.warn('an object that cannot be used is deleted', { resource, key, class: found.class, ...expected })
     })
     return content(resource, found)
   }

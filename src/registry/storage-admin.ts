@@ -87,7 +87,7 @@ export interface VersionChange {
   readonly dismissed?: readonly string[]
 }
 
-/** All rejects with Refused where what is asked for must not be done; UnknownResource for a resource that the store does not have. */
+/** Everything rejects with Refused where what is asked for must not be done: UnknownResource for a resource that the store does not have. */
 export interface StorageAdmin {
   /** Every resource that the store has. */
   list(): Promise<readonly StorageStatus[]>

@@ -4,7 +4,7 @@ import { openLog, type LogLevel } from '../../base/log.ts'
 import type { StoragePlace } from '../../config.ts'
 import type { StorageAdmin, StorageStatus } from '../../registry/storage-admin.ts'
 import type { Output } from '../show-progress.ts'
-import { exitCodeOf, UsageError } from './exit-code.ts'
+import { exitCodeOf, INTERRUPTED, UsageError } from './exit-code.ts'
 import { openStorage, type OpenedStorage, type Surroundings } from './open-storage.ts'
 
 /** The surroundings of a command. */
@@ -39,7 +39,9 @@ export async function runStorageCommand(options: CommandOptions, work: (context:
       await storage.close()
     }
   } catch (error) {
-    return reportError(error, options)
+    if (!options.signal?.aborted) return reportError(error, options)
+    around.say('interrupted')
+    return INTERRUPTED
   }
 }
 
