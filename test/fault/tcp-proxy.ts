@@ -7,22 +7,26 @@ export interface TcpProxy extends AsyncDisposable {
   readonly port: number
   /** Resets every connection; new ones are taken. */
   cut(): void
-  /** 'up' forwards; 'refusing' closes what comes; 'silent' takes connections and bytes and forwards nothing; 'mute' forwards requests but no answers. */
+  /** 'up' forwards; 'refusing' closes what comes; 'silent' takes connections and bytes and forwards nothing; 'mute' forwards requests but no answers; 'holding' keeps all bytes until the mode is another. */
   mode: ProxyMode
   /** Each chunk, in both directions, is held for this long (milliseconds); the order stays. */
   delayMs: number
+  /** Chunks that are kept at the moment. */
+  readonly held: number
   /** Bytes forwarded to the client so far. */
   readonly answeredBytes: number
   /** When set, called after each chunk that went to the client. */
   onAnswer: (() => void) | undefined
 }
 
-export type ProxyMode = 'up' | 'refusing' | 'silent' | 'mute'
+export type ProxyMode = 'up' | 'refusing' | 'silent' | 'mute' | 'holding'
 
 /** Starts a proxy before a port of 127.0.0.1. */
 export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const pairs = new Set<readonly [Socket, Socket]>()
   let answeredBytes = 0
+  let mode: ProxyMode = 'up'
+  const held: (() => void)[] = []
   const server = createServer((client) => {
     if (proxy.mode === 'refusing') {
       client.resetAndDestroy()
@@ -50,6 +54,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   function forward(from: Socket, to: Socket, isOpen: () => boolean, done?: (bytes: number) => void): void {
     let turn = Promise.resolve()
     from.on('data', (chunk) => {
+      if (proxy.mode === 'holding') return void held.push(() => send(chunk))
       if (!isOpen()) return
       if (proxy.delayMs === 0) return send(chunk)
       const due = new Promise<void>((resolve) => setTimeout(resolve, proxy.delayMs).unref())
@@ -66,7 +71,17 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   }
   const proxy: TcpProxy = {
     port: (server.address() as AddressInfo).port,
-    mode: 'up',
+    get mode() {
+      return mode
+    },
+    set mode(next) {
+      mode = next
+      if (mode === 'holding') return
+      for (const send of held.splice(0)) send()
+    },
+    get held() {
+      return held.length
+    },
     delayMs: 0,
     onAnswer: undefined,
     get answeredBytes() {
