@@ -16,6 +16,7 @@ export {
   decodingError,
   findingsAsWarnings,
   kindOf,
+  NULL_API_VERSION,
   notRegistered,
   strictDecodingError,
   type BodyMediaType,

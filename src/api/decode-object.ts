@@ -5,7 +5,6 @@
 import { DecodeError, jsonKind } from './go-json-error.ts'
 import { encodeJson } from './json-encode.ts'
 import { decodeJson } from './json-parse.ts'
-import { coerceMetadata } from './metadata-coerce.ts'
 import { formatApiVersion, getKey, isObject, type GroupVersionKind, type Json, type JsonObject, type KubeObject } from './object.ts'
 import { badRequest, goQuote, type StatusError } from './status.ts'
 import { decodeText } from './decode-text.ts'
@@ -20,6 +19,8 @@ export interface DecodedObject {
   readonly findings: string[]
   /** The kind is another than expected: nothing may be pruned or defaulted, and validation refuses it (422). */
   readonly wrongKind: boolean
+  /** The version is another than expected: the error to answer with after all that strict decoding finds. */
+  readonly wrongVersion?: StatusError
 }
 
 /**
@@ -48,14 +49,7 @@ export function decodeObject(
  * Throws StatusError 400. upstream: handlers/delete.go, with runtime.NewNotRegisteredErrForKind
  */
 export function decodeOptions(bytes: Uint8Array, mediaType: BodyMediaType, expected: GroupVersionKind): JsonObject {
-  const text = decodeText(bytes)
-  const lead = mediaType === 'application/json' ? PARSE_ERROR : ''
-  let value: Json
-  try {
-    value = mediaType === 'application/yaml' ? decodeYaml(text).value : decodeJson(text).value
-  } catch (error) {
-    throw error instanceof DecodeError ? badRequest(`${lead}${error.message}`) : error
-  }
+  const value = readOptions(decodeText(bytes), mediaType)
   try {
     const actual = kindOf(value, expected)
     if (actual.kind !== expected.kind) throw notRegistered(actual)
@@ -65,10 +59,26 @@ export function decodeOptions(bytes: Uint8Array, mediaType: BodyMediaType, expec
   }
 }
 
+function readOptions(text: string, mediaType: BodyMediaType): Json {
+  try {
+    return mediaType === 'application/yaml' ? decodeYaml(text).value : decodeJson(text).value
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error
+    // A number beyond float64 is no fault of a field that nobody reads.
+    if (isOutOfRange(error)) return JSON.parse(text)
+    throw badRequest(`${mediaType === 'application/json' ? PARSE_ERROR : ''}${error.message}`)
+  }
+}
+
+const isOutOfRange = ({ message }: DecodeError): boolean => message.startsWith('json: cannot unmarshal number')
+
 /** The kind of a decoded body; what it leaves out is taken from `defaults`. Throws DecodeError for what cannot have a kind. */
 export function kindOf(value: Json, defaults: GroupVersionKind): GroupVersionKind {
   return withDefaults(peekKind(value), defaults)
 }
+
+/** What is said of an apiVersion that is null. upstream: unstructured.NestedString */
+export const NULL_API_VERSION = '.apiVersion accessor error: <nil> is of the type <nil>, expected string'
 
 /** The error for a kind that an endpoint does not know. upstream: runtime.NewNotRegisteredErrForKind */
 export function notRegistered({ group, version, kind }: GroupVersionKind): DecodeError {
@@ -94,7 +104,7 @@ function readBody(bytes: Uint8Array, mediaType: BodyMediaType, expected: GroupVe
     return { text, value, findings: duplicateFindings(duplicates, mediaType) }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
-    if (error.message.startsWith('json: cannot unmarshal number')) return { text, value: JSON.parse(text), findings: [], outOfRange: error }
+    if (isOutOfRange(error)) return { text, value: JSON.parse(text), findings: [], outOfRange: error }
     const lead = mediaType === 'application/json' ? PARSE_ERROR : ''
     throw badRequest(`${unrecognized(expected)}: ${lead}${error.message} (${summarize(bytes)})`)
   }
@@ -118,33 +128,22 @@ function missingKind(text: string): string {
 function accept(value: JsonObject, expected: GroupVersionKind, findings: string[]): DecodedObject {
   const apiVersion = getKey(value, 'apiVersion')
   const object = { ...value, apiVersion: typeof apiVersion === 'string' ? apiVersion : '', kind: value.kind as string } as KubeObject
+  if (apiVersion === null) {
+    throw badRequest(unhandled({ ...expected, kind: object.kind, version: '' }, expected, NULL_API_VERSION))
+  }
   const metadata = getKey(value, 'metadata')
   if (metadata === undefined || metadata === null) object.metadata = {}
   const wanted = formatApiVersion(expected.group, expected.version)
   const actual = object.apiVersion.startsWith('/') ? object.apiVersion.slice(1) : object.apiVersion
-  if (actual !== wanted) {
-    // Bad metadata and strict findings are decoding errors, and come before this check.
-    receiveMetadata(object, expected)
-    if (findings.length > 0) throw strictDecodingError(object, expected, findings)
-    throw badRequest(`the API version in the data (${actual}) does not match the expected API version (${wanted})`)
-  }
-  return { object, findings, wrongKind: object.kind !== expected.kind }
-}
-
-/** Metadata through Go's ObjectMeta, with upstream's 400 for fields of a wrong type. Returns the object and the unknown fields' paths. */
-function receiveMetadata(object: KubeObject, expected: GroupVersionKind): { object: KubeObject; unknown: string[] } {
-  try {
-    return coerceMetadata(object, { lenient: false })
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error
-    throw decodingError(object, expected, error.message)
-  }
+  const decoded = { object, findings, wrongKind: object.kind !== expected.kind }
+  if (actual === wanted) return decoded
+  return { ...decoded, wrongVersion: badRequest(`the API version in the data (${actual}) does not match the expected API version (${wanted})`) }
 }
 
 /** 400: `Kind in version "v1" cannot be handled as a Kind: <text>`. upstream: transformDecodeError */
 export function decodingError(object: KubeObject, expected: GroupVersionKind, text: string): StatusError {
   const version = object.apiVersion.slice(object.apiVersion.indexOf('/') + 1)
-  return badRequest(unhandled({ ...expected, kind: object.kind, version: version || expected.version }, expected, text))
+  return badRequest(unhandled({ ...expected, kind: object.kind, version }, expected, text))
 }
 
 /** 400 for findings under fieldValidation Strict. upstream: runtime.NewStrictDecodingError */

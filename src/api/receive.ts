@@ -28,7 +28,13 @@ export function receive(object: KubeObject, version: VersionDefinition): { objec
   return { object: applyDefaults(embedded.object, version.schema), findings: unknown.map((path) => `unknown field "${path}"`) }
 }
 
-/** The same silently and leniently: malformed metadata fields are dropped. The same object when nothing changes. */
+/** The same of an object of another kind or version, which is about to be refused: its metadata alone is looked at. */
+export function receiveMetadata(object: KubeObject): { object: KubeObject; findings: string[] } {
+  const { object: coerced, unknown } = coerceMetadata(object, { lenient: false })
+  return { object: coerced, findings: unknown.map((path) => `unknown field "${path}"`) }
+}
+
+/** As `receive`, but silently and leniently: malformed metadata fields are dropped. The same object when nothing changes. */
 export function shape(object: KubeObject, version: VersionDefinition, options: ShapeOptions): KubeObject {
   const { schema } = version
   const coerced = coerceMetadata(object, { lenient: true }).object

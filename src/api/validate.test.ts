@@ -67,7 +67,12 @@ test('each keyword has its text', () => {
     [{ type: 'array', minItems: 2 }, [], [`${I}0: spec in body should have at least 2 items`]],
     [{ type: 'array', uniqueItems: true }, [1, 1], [`${I}"": spec in body shouldn't contain duplicates`]],
     [{ type: 'object', maxProperties: 2 }, { a: 1, b: 1, c: 1 }, ['FieldValueTooMany spec: Too many: 3: must have at most 2 items']],
-    [{ type: 'object', minProperties: 1, required: ['a'] }, {}, [`${I}0: spec in body should have at least 1 properties`]],
+    [
+      { type: 'object', maxProperties: 1, additionalProperties: { type: 'string', maxLength: 1 } },
+      { a: 'x', b: 'xy' },
+      ['FieldValueTooMany spec: Too many: 2: must have at most 1 item', 'FieldValueTooLong spec.b: Too long: may not be more than 1 byte'],
+    ],
+    [{ type: 'object', minProperties: 1, required: ['a'] }, {}, [`${I}0: spec in body should have at least 1 properties`, 'FieldValueRequired spec.a: Required value']],
     [{ type: 'object', required: ['b', 'a'] }, {}, ['FieldValueRequired spec.b: Required value', 'FieldValueRequired spec.a: Required value']],
     [{ type: 'object', additionalProperties: { type: 'string' } }, { 'k.k': 1 }, [`${T.replace('spec', 'spec.k.k')}"integer": spec.k.k in body must be of type string: "integer"`]],
     [{ type: 'object', additionalProperties: false }, { k: 1 }, [`${I}"k": spec.k in body is a forbidden property`]],

@@ -148,12 +148,8 @@ export class Validation {
       const size = Object.values(value).filter((member) => member !== undefined).length
       if (limits.minProperties !== undefined && size < limits.minProperties) {
         this.add('FieldValueInvalid', path, size, `should have at least ${limits.minProperties} properties`)
-        return 0
       }
-      if (limits.maxProperties !== undefined && size > limits.maxProperties) {
-        this.tooMany(path, size, limits.maxProperties)
-        return 0
-      }
+      if (limits.maxProperties !== undefined && size > limits.maxProperties) this.tooMany(path, size, limits.maxProperties)
     }
     const count = this.members(node, value, path, old)
     for (const name of node.required) {

@@ -104,6 +104,32 @@ time: "2024-01-01T00:00:00Z"
   )
 })
 
+test('long lines are broken at the first blank behind column 80, and what is not printable is escaped', () => {
+  const words = 'word '.repeat(20).trim()
+  assert.equal(
+    encodeYaml({ plain: words, list: [words], quoted: `a: ${words}`, double: `ä€𝄞 "${words}"`, solid: 'x'.repeat(100), ['k'.repeat(129)]: 1, 'a\nb': ['a\n b'] }),
+    `? |-
+  a
+  b
+: - |-
+    a
+     b
+double: "ä€\\U0001D11E \\"word word word word word word word word word word word word
+  word word word word word word word word\\""
+? ${'k'.repeat(129)}
+: 1
+list:
+- word word word word word word word word word word word word word word word word
+  word word word word
+plain: word word word word word word word word word word word word word word word
+  word word word word word
+quoted: 'a: word word word word word word word word word word word word word word
+  word word word word word word'
+solid: ${'x'.repeat(100)}
+`,
+  )
+})
+
 const json: fc.Arbitrary<Json> = fc.letrec<{ node: Json }>((tie) => ({
   node: fc.oneof(
     { maxDepth: 3 },

@@ -5,7 +5,7 @@
 import { applyPatch } from '../api/managed-fields/apply.ts'
 import { coerceMetadata } from '../api/metadata-coerce.ts'
 import type { JsonObject, KubeObject } from '../api/object.ts'
-import { conflict, OPTIMISTIC_LOCK, rawError, StatusError } from '../api/status.ts'
+import { conflict, rawError, StatusError } from '../api/status.ts'
 import { createOwned } from './create.ts'
 import { endpointOf } from './ownership.ts'
 import { parseUintError } from './resource-version.ts'
@@ -57,14 +57,13 @@ function applied(store: ResourceStore, configuration: Configuration, live: KubeO
   return settled
 }
 
-// What an object that is created by apply may not say: which object it is a change of.
+// What an object that is created by apply may not say: which object it is a change of. Of a resourceVersion only the form is looked at.
 function checkNew(store: ResourceStore, object: KubeObject, name: string): void {
   const { uid } = object.metadata
   const { resourceVersion = '' } = object.metadata
   const error = resourceVersion === '' ? undefined : parseUintError(resourceVersion)
   if (uid) throw conflict(store.resource, name, `uid mismatch: the provided object specified uid ${uid}, and no existing object was found`)
   if (error) throw rawError(error)
-  if (resourceVersion !== '' && BigInt(resourceVersion) !== 0n) throw conflict(store.resource, name, OPTIMISTIC_LOCK)
 }
 
 function newObject(store: ResourceStore, configuration: Configuration, options: ApplyOptions): KubeObject {

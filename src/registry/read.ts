@@ -69,8 +69,8 @@ async function firstPage(store: ResourceStore, read: Read, options: ListOptions)
 }
 
 async function nextPage(store: ResourceStore, base: string, read: Read, options: ListOptions): Promise<Page> {
-  if (options.resourceVersion !== '' && options.resourceVersion !== '0') throw badRequest('specifying resource version is not allowed when using continue')
   const token = decodeContinue(options.continue)
+  if (options.resourceVersion !== '' && options.resourceVersion !== '0') throw badRequest('specifying resource version is not allowed when using continue')
   const from = { ...read, startKey: base + token.start }
   if (token.revision === undefined) {
     await freshen(store)

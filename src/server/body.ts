@@ -1,9 +1,9 @@
 /** Reading and decoding request bodies: steps 3 to 5 of the road. */
 import type { Readable } from 'node:stream'
-import { DecodeError, decodeObject, decodeOptions, decodingError, strictDecodingError, findingsAsWarnings, notRegistered, type BodyMediaType } from '../api/codec.ts'
+import { DecodeError, decodeObject, decodeOptions, decodingError, strictDecodingError, findingsAsWarnings, notRegistered, type BodyMediaType, type DecodedObject } from '../api/codec.ts'
 import { isObject, parseApiVersion, type GroupVersionKind, type JsonObject, type KubeObject } from '../api/object.ts'
 import type { VersionDefinition } from '../api/resource.ts'
-import { receive } from '../api/receive.ts'
+import { receive, receiveMetadata } from '../api/receive.ts'
 import { badRequest, requestEntityTooLarge, unsupportedMediaType } from '../api/status.ts'
 import { DELETE_OPTIONS } from '../api/protobuf-meta.ts'
 import { openKubeProtobuf } from '../api/protobuf.ts'
@@ -43,22 +43,23 @@ export function bodyMediaType(header: string | undefined): string {
 export function receiveBody(context: RequestContext, bytes: Uint8Array, mediaType: string, validation: FieldValidation): KubeObject {
   const { store, version } = context
   const gvk = { group: store.definition.group, version: version.name, kind: store.definition.names.kind }
-  const decoded =
+  const decoded: DecodedObject =
     mediaType === PROTOBUF
       ? { object: decodeProtobuf(context, bytes), findings: [], wrongKind: false }
       : decodeObject(bytes, mediaType as BodyMediaType, gvk, { strict: validation !== 'Ignore' })
   // A wrong kind is refused by validation, on the object as it was sent.
-  if (decoded.wrongKind) return decoded.object
-  const received = receiveOr400(decoded.object, version, gvk)
+  const foreign = decoded.wrongKind || decoded.wrongVersion !== undefined
+  const received = receiveOr400(decoded.object, foreign ? undefined : version, gvk)
   const findings = [...decoded.findings, ...received.findings]
   if (validation === 'Strict' && findings.length > 0) throw strictDecodingError(decoded.object, gvk, findings)
   if (validation === 'Warn') for (const text of findingsAsWarnings(findings)) context.warnings.add(text)
+  if (decoded.wrongVersion) throw decoded.wrongVersion
   return received.object
 }
 
-function receiveOr400(object: KubeObject, version: VersionDefinition, gvk: GroupVersionKind) {
+function receiveOr400(object: KubeObject, version: VersionDefinition | undefined, gvk: GroupVersionKind) {
   try {
-    return receive(object, version)
+    return version === undefined ? receiveMetadata(object) : receive(object, version)
   } catch (error) {
     if (error instanceof DecodeError) throw decodingError(object, gvk, error.message)
     throw error

@@ -6,6 +6,7 @@ import type { DeleteOptions } from '../registry/delete.ts'
 import { defaultListOptions, validateListOptions, type ListOptions } from '../registry/list-options.ts'
 import { jsonKind } from '../api/go-json-error.ts'
 import { getKey, isInteger, isNumber, isObject, type Json, type JsonObject } from '../api/object.ts'
+import { parseFieldSelector, parseLabelSelector } from '../api/selector.ts'
 import { badRequest, fieldError, goQuote, invalid, isPrintable, renderJson, type FieldError } from '../api/status.ts'
 
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore'
@@ -106,6 +107,9 @@ export function parseListOptions(query: URLSearchParams, watching = false): List
     ...(timeoutSeconds === undefined ? {} : { timeoutSeconds }),
     ...(sendInitialEvents === undefined ? {} : { sendInitialEvents }),
   })
+  // Selectors are decoded with the other parameters, so what does not parse is found before what is not valid.
+  parseLabelSelector(options.labelSelector)
+  parseFieldSelector(options.fieldSelector)
   validateListOptions(watching ? { ...options, watch: true } : options)
   return options
 }
@@ -130,18 +134,24 @@ export function parseDeleteQuery(query: URLSearchParams): ParsedDeleteOptions {
 /** DeleteOptions from a decoded body. Throws 400 for fields of a wrong type and 422. */
 export function parseDeleteBody(body: JsonObject): ParsedDeleteOptions {
   const field = typedField(body, 'DeleteOptions.')
-  field('gracePeriodSeconds', 'int64', isInteger)
-  const preconditions = typedField(field('preconditions', 'v1.Preconditions', isObject) ?? {}, 'Preconditions.preconditions.')
-  return checkDelete({
-    orphanDependents: field('orphanDependents', 'bool', isBoolean),
-    propagationPolicy: field('propagationPolicy', 'v1.DeletionPropagation', isText),
-    dryRun: (field('dryRun', '[]string', isList) ?? []).map((item) => {
-      if (isText(item)) return item
-      throw wrongType(item, 'DeleteOptions.dryRun', 'string')
-    }),
-    uid: preconditions('uid', 'types.UID', isText),
-    resourceVersion: preconditions('resourceVersion', 'string', isText),
-  })
+  const read = {
+    gracePeriodSeconds: () => field('gracePeriodSeconds', 'int64', isInteger),
+    preconditions() {
+      const precondition = typedField(field('preconditions', 'v1.Preconditions', isObject) ?? {}, 'Preconditions.preconditions.')
+      return { uid: precondition('uid', 'types.UID', isText), resourceVersion: precondition('resourceVersion', 'string', isText) }
+    },
+    orphanDependents: () => field('orphanDependents', 'bool', isBoolean),
+    propagationPolicy: () => field('propagationPolicy', 'v1.DeletionPropagation', isText),
+    dryRun: () =>
+      (field('dryRun', '[]string', isList) ?? []).map((item) => {
+        if (isText(item)) return item
+        throw wrongType(item, 'DeleteOptions.dryRun', 'string')
+      }),
+  }
+  // Of several faults the one that stands first in the body is told.
+  for (const name of Object.keys(body)) if (Object.hasOwn(read, name)) read[name as keyof typeof read]()
+  const { orphanDependents, propagationPolicy, dryRun, preconditions } = read
+  return checkDelete({ ...preconditions(), orphanDependents: orphanDependents(), propagationPolicy: propagationPolicy(), dryRun: dryRun() })
 }
 
 const isText = (value: Json): value is string => typeof value === 'string'

@@ -2,11 +2,12 @@
  * PATCH bodies → a Transform for the registry's update loop.
  * upstream: apiserver/pkg/endpoints/handlers/patch.go
  */
-import { checkDepth, decodeJson, decodeYaml, encodeJson, findingsAsWarnings } from '../api/codec.ts'
+import { checkDepth, DecodeError, decodeJson, decodeYaml, encodeJson, findingsAsWarnings, kindOf, NULL_API_VERSION } from '../api/codec.ts'
 import { jsonKind } from '../api/go-json-error.ts'
-import { formatApiVersion, getKey, isObject, type Json, type JsonObject, type KubeObject } from '../api/object.ts'
+import { formatApiVersion, getKey, isObject, parseApiVersion, type Json, type JsonObject, type KubeObject } from '../api/object.ts'
 import { applyJsonPatch, applyMergePatch, decodeJsonPatch, decodeMergePatch } from '../api/patch.ts'
-import { receive } from '../api/receive.ts'
+import { receive, receiveMetadata } from '../api/receive.ts'
+import type { VersionDefinition } from '../api/resource.ts'
 import { applyStrategicMerge } from '../api/strategic-merge.ts'
 import { badRequest, fieldError, invalid, invalidPatch, StatusError, unsupportedMediaType } from '../api/status.ts'
 import type { Configuration } from '../registry/apply.ts'
@@ -106,26 +107,39 @@ function strategicPatch(text: string): JsonObject {
 
 /** A patched object goes the way of an update's body. Throws 400 and 422. */
 export function receivePatched(context: RequestContext, patched: Json, patchFindings: readonly string[], validation: FieldValidation): KubeObject {
-  const { store, version, info, warnings } = context
+  const { version, info, warnings } = context
   const refuse = (detail: string) => invalidPatch(encodeJson(patched), detail)
   if (!isObject(patched)) throw refuse('json: cannot unmarshal into Go value of type map[string]interface {}')
-  const { group, names } = store.definition
-  const apiVersion = formatApiVersion(group, version.name)
-  const kind = getKey(patched, 'kind')
-  if (typeof kind !== 'string' || kind === '') throw refuse(`Object 'Kind' is missing in '${encodeJson(patched)}'`)
-  const name = nameOf(patched)
-  if (kind !== names.kind) throw invalid({ group, kind }, name, [fieldError('FieldValueInvalid', 'kind', kind, `must be ${names.kind}`)])
-  const sent = getKey(patched, 'apiVersion')
-  if (sent !== apiVersion) {
-    throw invalid({ group, kind }, name, [fieldError('FieldValueInvalid', 'apiVersion', typeof sent === 'string' ? sent : '', `must be ${apiVersion}`)])
-  }
-  const received = receiveOr(patched as KubeObject, context, refuse)
+  const wrongType = checkType(context, patched, refuse)
+  const received = receiveOr(patched as KubeObject, wrongType ? undefined : version, refuse)
   const findings = [...patchFindings, ...received.findings]
   if (validation === 'Strict' && findings.length > 0) throw refuse(`strict decoding error: ${findings.join(', ')}`)
   if (validation === 'Warn') for (const text of findingsAsWarnings(findings)) warnings.add(text)
   const object = settleNamespace(received.object, objectNamespace(context))
   checkName(object, info.name)
+  if (wrongType) throw wrongType
   return object
+}
+
+// A type that cannot be read is refused at once; for another than the resource's the error is returned, which is one of validation.
+function checkType({ store, version }: RequestContext, patched: JsonObject, refuse: (detail: string) => StatusError): StatusError | undefined {
+  const { group, names } = store.definition
+  try {
+    kindOf(patched, { group, version: version.name, kind: names.kind })
+  } catch (error) {
+    throw error instanceof DecodeError ? refuse(error.message) : error
+  }
+  const kind = getKey(patched, 'kind')
+  if (typeof kind !== 'string' || kind === '') throw refuse(`Object 'Kind' is missing in '${encodeJson(patched)}'`)
+  const sent = getKey(patched, 'apiVersion')
+  if (sent === null) throw refuse(NULL_API_VERSION)
+  const actual = typeof sent === 'string' ? sent : ''
+  const apiVersion = formatApiVersion(group, version.name)
+  const errors = [
+    ...(kind === names.kind ? [] : [fieldError('FieldValueInvalid', 'kind', kind, `must be ${names.kind}`)]),
+    ...(actual === apiVersion ? [] : [fieldError('FieldValueInvalid', 'apiVersion', actual, `must be ${apiVersion}`)]),
+  ]
+  return errors.length === 0 ? undefined : invalid({ group: parseApiVersion(actual).group, kind }, nameOf(patched), errors)
 }
 
 function nameOf(object: Record<string, Json | undefined>): string {
@@ -134,10 +148,10 @@ function nameOf(object: Record<string, Json | undefined>): string {
   return typeof name === 'string' ? name : ''
 }
 
-function receiveOr(object: KubeObject, { version }: RequestContext, refuse: (detail: string) => StatusError) {
+function receiveOr(object: KubeObject, version: VersionDefinition | undefined, refuse: (detail: string) => StatusError) {
   try {
     checkDepth(object)
-    return receive(object, version)
+    return version === undefined ? receiveMetadata(object) : receive(object, version)
   } catch (error) {
     throw refuse(error instanceof Error ? error.message : String(error))
   }

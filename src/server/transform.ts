@@ -4,7 +4,7 @@
  */
 import type { KubeObject, ObjectMeta } from '../api/object.ts'
 import { SCALE_COLUMNS } from '../api/scale.ts'
-import { badRequest, goQuote, notAcceptableText } from '../api/status.ts'
+import { badRequest, goQuote, notAcceptableText, rawError } from '../api/status.ts'
 import { columnDefinitions, compileColumns, tableRow, type Columns } from '../api/table.ts'
 import type { Page } from '../registry/read.ts'
 import type { ResourceStore } from '../registry/resource-store.ts'
@@ -13,12 +13,13 @@ import type { Negotiated } from './negotiate.ts'
 
 type Transforming = Pick<RequestContext, 'version' | 'info' | 'now'> & { readonly store: Pick<ResourceStore, 'strategy'> }
 
-/** One object in the asked form. Throws 406 for a list form, 400 for a bad includeObject. */
+/** One object in the asked form. Throws 406 or 500 for a list form, 400 for a bad includeObject. */
 export function transformObject(context: Transforming, negotiated: Negotiated, object: KubeObject): unknown {
   if (negotiated.as === 'PartialObjectMetadata') return partialMetadata(object, negotiated)
   if (negotiated.as === 'PartialObjectMetadataList') {
-    const type = context.info.subresource === 'scale' ? '*v1.Scale' : '*unstructured.Unstructured'
-    throw notAcceptableText(`you requested PartialObjectMetadataList, but the requested object is not a list (${type})`)
+    if (context.info.subresource === 'scale') throw notAcceptableText('you requested PartialObjectMetadataList, but the requested object is not a list (*v1.Scale)')
+    // What is unstructured has the methods of a list too, and fails only when its items are asked for.
+    throw rawError('content is not a list')
   }
   const resourceVersion = object.metadata.resourceVersion
   return table(context, negotiated, [object], resourceVersion === undefined ? {} : { resourceVersion })

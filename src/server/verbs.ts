@@ -7,6 +7,7 @@ import { methodNotSupported, badRequest } from '../api/status.ts'
 import { apply } from '../registry/apply.ts'
 import { create } from '../registry/create.ts'
 import { remove, removeAll } from '../registry/delete.ts'
+import { buildFilter } from '../registry/filter.ts'
 import { get, list } from '../registry/read.ts'
 import { update, type UpdateOptions } from '../registry/update.ts'
 import { watch } from '../registry/watch.ts'
@@ -161,8 +162,11 @@ async function serveDeleteCollection(context: RequestContext): Promise<void> {
   const { req, info, store } = context
   const negotiated = negotiate(req.headers.accept, req)
   const list_ = parseListOptions(info.query)
+  const scope = scopeOf(context, list_)
+  // An unsupported field is found before a bad body.
+  buildFilter(store, scope)
   const options = await readDeleteOptions(context)
-  const page = await list(store, scopeOf(context, list_), list_)
+  const page = await list(store, scope, list_)
   await removeAll(store, page.entries, options, writeOptions(context, options))
   await respondList(context, negotiated, page)
 }

@@ -35,17 +35,11 @@ export async function streamWatch(context: RequestContext, negotiated: Negotiate
   const values = warnings.headers()
   if (values.length > 0) res.setHeader('Warning', values)
   res.flushHeaders()
-  // An object that cannot be made a list goes out as it is, as upstream, which in protobuf it cannot.
-  const plain = negotiated.as === undefined || negotiated.as === 'PartialObjectMetadataList'
-  if (plain && protobuf) {
-    res.end()
-    return
-  }
-  const frames = plain ? new PlainFrames(context, watch.initialEvents) : new TransformedFrames(context, negotiated)
+  const frames = framesOf(context, negotiated, watch)
   try {
     for await (const items of watch.items) await writeItems(context, frames, items, marks)
   } catch (error) {
-    if (!signal.aborted) res.write(encodeFrame(negotiated, 'ERROR', statusOf(error)))
+    if (!signal.aborted && error !== NOT_A_LIST) res.write(encodeFrame(negotiated, 'ERROR', statusOf(error)))
   }
   res.end()
 }
@@ -56,9 +50,24 @@ function encodeFrame({ mediaType }: Negotiated, type: string, object: unknown): 
   return mediaType === PROTOBUF ? encodeEvent(type, object) : Buffer.from(renderValue(COMPACT, { type, object }))
 }
 
+/** Ends a stream silently. */
+const NOT_A_LIST = new Error('content is not a list')
+
+function framesOf(context: RequestContext, negotiated: Negotiated, watch: Watch): Frames {
+  if (negotiated.as === undefined) return new PlainFrames(context, watch.initialEvents)
+  if (negotiated.as !== 'PartialObjectMetadataList') return new TransformedFrames(context, negotiated)
+  // An object cannot be made a list, nor be written by the encoder of lists as it is.
+  const refuse = (): never => {
+    throw NOT_A_LIST
+  }
+  return { event: refuse, bookmark: refuse }
+}
+
 interface Frames {
   event(event: CacheEvent): Buffer
   bookmark(revision: number, initialEventsEnd: boolean): Buffer
+  /** The initial events are over. */
+  goLive?(): void
 }
 
 async function writeItems({ res, signal }: RequestContext, frames: Frames, items: readonly WatchItem[], marks: Marks): Promise<void> {
@@ -72,8 +81,9 @@ async function writeItems({ res, signal }: RequestContext, frames: Frames, items
     if (!res.write(bytes)) await once(res, 'drain', { signal })
   }
   for (const item of items) {
-    const frame = item.type === 'BOOKMARK' ? frames.bookmark(item.revision, item.initialEventsEnd === true) : frames.event(item)
+    if (item.type === 'BOOKMARK' && item.initialEventsEnd) frames.goLive?.()
     if (item.type === 'BOOKMARK' && !(item.initialEventsEnd ? marks.end : marks.progress)) continue
+    const frame = item.type === 'BOOKMARK' ? frames.bookmark(item.revision, item.initialEventsEnd === true) : frames.event(item)
     pending.push(frame)
     size += frame.length
     if (size >= FLUSH_BYTES) await flush()
@@ -119,8 +129,11 @@ class PlainFrames implements Frames {
   }
 
   bookmark(revision: number, initialEventsEnd: boolean): Buffer {
-    if (initialEventsEnd) this.#live = true
     return Buffer.from(renderValue(COMPACT, { type: 'BOOKMARK', object: bookmarkObject(this.#context, revision, initialEventsEnd) }))
+  }
+
+  goLive(): void {
+    this.#live = true
   }
 }
 

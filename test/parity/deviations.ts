@@ -15,4 +15,9 @@ export interface Deviation {
   readonly reason: string
 }
 
-export const deviations: readonly Deviation[] = []
+export const deviations: readonly Deviation[] = [
+  {
+    steps: ['h511/0'],
+    reason: 'recorded while the object of an earlier run was still there: an apply that creates takes any resourceVersion, as a kube-apiserver that is asked anew shows',
+  },
+]

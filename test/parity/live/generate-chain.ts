@@ -1,6 +1,6 @@
 /** A conversation from a seed: a few objects of one kind, and what clients do with them. */
 import { encodeYaml } from '../../../src/api/codec.ts'
-import type { Json, JsonObject } from '../../../src/api/object.ts'
+import { isObject, type Json, type JsonObject } from '../../../src/api/object.ts'
 import type { Chain, ChainStep } from './chain.ts'
 import { appliedBody, deleteOptions, fields, jsonPatch, mergePatch, nameOf, objectBody, statusBody, type Subject } from './generate-body.ts'
 import { applyQuery, getQuery, headers, listQuery, selectors, watchQuery, writeQuery } from './generate-request.ts'
@@ -74,8 +74,8 @@ function writePath(subject: Subject, status: number): { readonly path: string; r
 
 function createStep(subject: Subject): ChainStep {
   const { random, letter } = subject
-  const json = objectBody(subject)
-  if (random.chance(0.02)) (json as { metadata?: Json }).metadata = { generateName: '${ID}-gen-' }
+  const body = objectBody(subject)
+  const json = isObject(body) && random.chance(0.02) ? { ...body, metadata: { generateName: '${ID}-gen-' } } : body
   const step = { m: 'POST', path: collection(subject), q: writeQuery(random), h: headers(random), object: letter }
   return random.chance(0.04) ? { ...step, text: encodeYaml(json), ct: 'application/yaml' } : { ...step, json }
 }

@@ -77,7 +77,9 @@ async function explain(servers: Servers, found: readonly Found[]): Promise<strin
     const again = await compareChain(servers, smaller, nextId()).catch(() => undefined)
     return again !== undefined && signature(again) === wanted
   }
-  const small = await shrinkChain({ ...chain, steps: chain.steps.slice(0, difference.place + 1) }, fails)
+  // What a held stream shows comes from the steps behind it.
+  const steps = difference.step.hold ? chain.steps : chain.steps.slice(0, difference.place + 1)
+  const small = await shrinkChain({ ...chain, steps }, fails)
   const again = await compareChain(servers, small, nextId())
   const lines = describe(again ?? difference)
   return [...(again === undefined ? ['not seen again when repeated; first seen as'] : []), printScenario(`s${chain.seed}`, small), ...lines].join('\n')
