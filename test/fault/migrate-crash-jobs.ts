@@ -24,7 +24,7 @@ export function jobWith(key: string, note: string, version: string): KubeObject 
   return conversion.lift(complete(written as unknown as KubeObject, findVersion(definition, version)!.schema), version)
 }
 
-/** The note of a stored job. */
-export function noteOf(value: Uint8Array): string {
-  return (codec.decode(value).metadata.annotations as { note: string }).note
+/** The note of a job in hub form. */
+export function noteOf(hub: KubeObject): string {
+  return (hub.metadata.annotations as { note: string }).note
 }

@@ -13,17 +13,13 @@ import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentLog } from '../../src/base/log.ts'
-import type { Backend, WatchEvent } from '../../storage/backend.ts'
-import { prefixEnd } from '../../storage/backend.ts'
-import { openReader } from '../../storage/backend.suite-fixture.ts'
-import { openEnvelope } from '../../storage/envelope.ts'
-import { fenceKey, parseFence, storedVersionNames } from '../../storage/fence-record.ts'
-import { accountOf, addCounters, jobKey, parseCheckpoint, parseJob } from '../../storage/migrate-job.ts'
+import type { Backend } from '../../storage/backend.ts'
 import { unfinishedJob } from '../../storage/migrate-control.ts'
 import { migrate } from '../../storage/migrate.ts'
 import { openSqlite } from '../../storage/sqlite.ts'
 import { scanObjects } from '../../storage/verify.ts'
-import { codec, noteOf, PREFIX, RESOURCE } from './migrate-crash-jobs.ts'
+import { codec, noteOf, RESOURCE } from './migrate-crash-jobs.ts'
+import { checkAccounts, readJobChanges } from './migration-history.ts'
 
 const ROUNDS = Number(process.env.KILL_ROUNDS ?? 6)
 const PROCESS = fileURLToPath(new URL('migrate-crash-process.ts', import.meta.url))
@@ -48,57 +44,13 @@ async function workAndKill(round: number): Promise<Line[]> {
   })
 }
 
-/** What the log says after a revision: the notes that writers wrote, and how many objects each migration rewrote. */
-interface History {
-  readonly notes: ReadonlyMap<string, string>
-  readonly rewrites: ReadonlyMap<string, number>
-}
-
-async function readHistory(backend: Backend, first: number): Promise<History> {
-  const reader = openReader(backend, { start: 'data/', end: prefixEnd('meta/'), after: first })
-  const byRevision = Map.groupBy(await reader.until(await backend.currentRevision()), ({ revision }) => revision)
-  await reader.leave()
+/** Every acknowledged write is in the log, and the migrations have done and counted what they may. */
+async function check(backend: Backend, lines: readonly Line[], first: number): Promise<void> {
+  const { changes } = await readJobChanges(backend, first)
   const notes = new Map<string, string>()
-  const rewrites = new Map<string, number>()
-  for (const events of byRevision.values()) {
-    const objects = events.filter(({ key }) => key.startsWith(PREFIX))
-    assert.ok(objects.length <= 1, 'two objects in one transaction')
-    const [object] = objects
-    if (!object) continue
-    const checkpoint = events.find(({ key }) => key.startsWith(`meta/jobs/${RESOURCE}/`))
-    if (checkpoint) countRewrite(object, checkpoint, rewrites)
-    else notes.set(`${object.key.slice(PREFIX.length)} ${object.revision}`, object.value ? noteOf(object.value) : '-')
-  }
-  return { notes, rewrites }
-}
-
-/** A migration changed the encoding and nothing else. */
-function countRewrite(object: WatchEvent, checkpoint: WatchEvent, rewrites: Map<string, number>): void {
-  const [before, made] = [object.previous?.value, object.value]
-  assert.ok(before && made, 'a migration made or deleted an object')
-  assert.equal(codec.canonical(codec.decode(made)), codec.canonical(codec.decode(before)))
-  assert.notEqual(openEnvelope(made).version, openEnvelope(before).version)
-  const id = checkpoint.key.split('/')[3]!
-  rewrites.set(id, (rewrites.get(id) ?? 0) + 1)
-}
-
-async function check(backend: Backend, lines: readonly Line[], history: History): Promise<void> {
-  for (const { key, note, revision } of lines) if (key !== 'migrated') assert.equal(history.notes.get(`${key} ${revision}`), note, `${key} at ${revision}`)
-  const { kvs } = await backend.range({ start: PREFIX, end: prefixEnd(PREFIX) })
-  const stored = storedVersionNames(parseFence(fenceKey(RESOURCE), await backend.get(fenceKey(RESOURCE))))
-  for (const { key, value } of kvs) assert.ok(stored.includes(openEnvelope(value).version), `${key} is at ${openEnvelope(value).version}, storedVersions are ${stored}`)
-  await checkCounters(backend, history)
-}
-
-async function checkCounters(backend: Backend, { rewrites }: History): Promise<void> {
-  const prefix = `meta/jobs/${RESOURCE}/`
-  const { kvs } = await backend.range({ start: prefix, end: prefixEnd(prefix) })
-  for (const kv of kvs.filter(({ key }) => !key.slice(prefix.length).includes('/'))) {
-    const job = parseJob(kv)
-    const last = addCounters(...kvs.filter(({ key }) => key.startsWith(`${jobKey(RESOURCE, job.id)}/`)).map((checkpoint) => parseCheckpoint(checkpoint).counters))
-    assert.equal(accountOf(job, last).rewritten, rewrites.get(job.id) ?? 0, `counters of ${job.id}`)
-    if (job.result) assert.equal(job.result.rewritten, rewrites.get(job.id) ?? 0, `result of ${job.id}`)
-  }
+  for (const { key, revision, type, hub, migration } of changes) if (migration === undefined) notes.set(`${key} ${revision}`, type === 'DELETED' ? '-' : noteOf(hub))
+  for (const { key, note, revision } of lines) if (key !== 'migrated') assert.equal(notes.get(`${key} ${revision}`), note, `${key} at ${revision}`)
+  await checkAccounts(backend, changes)
 }
 
 test(`kill -9 during writes and migrations, ${ROUNDS} times`, async (t) => {
@@ -110,7 +62,7 @@ test(`kill -9 during writes and migrations, ${ROUNDS} times`, async (t) => {
   for (let round = 0; round < ROUNDS; round++) {
     lines.push(...(await workAndKill(round)))
     await using backend = await openSqlite(options)
-    await check(backend, lines, await readHistory(backend, first))
+    await check(backend, lines, first)
     if (await unfinishedJob(backend, RESOURCE)) resumed++
   }
   await using backend = await openSqlite(options)
@@ -118,6 +70,6 @@ test(`kill -9 during writes and migrations, ${ROUNDS} times`, async (t) => {
   assert.equal(end.phase, 'Succeeded')
   const { bad, proof, complete } = await scanObjects({ backend, resource: RESOURCE, codec, now: Date.now, deep: true })
   assert.deepEqual([bad, complete, Object.keys(proof.byVersion)], [[], true, [end.target]])
-  await check(backend, lines, await readHistory(backend, first))
+  await check(backend, lines, first)
   t.diagnostic(`${lines.filter(({ key }) => key !== 'migrated').length} acknowledged writes, ${lines.filter(({ key }) => key === 'migrated').length} migrations, ${resumed} of them cut off`)
 })
