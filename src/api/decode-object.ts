@@ -148,6 +148,8 @@ export function decodingError(object: KubeObject, expected: GroupVersionKind, te
 
 /** 400 for findings under fieldValidation Strict. upstream: runtime.NewStrictDecodingError */
 export function strictDecodingError(object: KubeObject, expected: GroupVersionKind, findings: readonly string[]): StatusError {
+  // The object has been decoded into what was to know its kind.
+  if (object.apiVersion === '') return badRequest("Object 'apiVersion' is missing in 'object has no apiVersion field'")
   return decodingError(object, expected, `strict decoding error: ${findings.join(', ')}`)
 }
 

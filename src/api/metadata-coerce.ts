@@ -32,11 +32,21 @@ export function coerceObjectMeta(value: Json | undefined, options: CoerceOptions
   if (quick.clean) return { metadata, unknown: [] }
   // What is reported follows the order of Go's re-encoded map, so look again in that order.
   const decoder = new Decoder(options.lenient)
-  const sorted: JsonObject = {}
-  for (const key of sortedKeys(value)) setKey(sorted, key, value[key] as Json)
-  const coerced = decoder.struct(sorted, OBJECT_META, 'ObjectMeta', '')
+  const coerced = decoder.struct(sortMembers(value, OBJECT_META_DEPTH) as JsonObject, OBJECT_META, 'ObjectMeta', '')
   if (decoder.error !== undefined) throw decoder.error
   return { metadata: coerced, unknown: decoder.unknown }
+}
+
+/** Below that, no struct of ObjectMeta has members. */
+const OBJECT_META_DEPTH = 4
+
+function sortMembers(value: Json, depth: number): Json {
+  if (depth === 0) return value
+  if (Array.isArray(value)) return value.map((item) => sortMembers(item, depth - 1))
+  if (!isObject(value)) return value
+  const sorted: JsonObject = {}
+  for (const key of sortedKeys(value)) setKey(sorted, key, sortMembers(value[key] as Json, depth - 1))
+  return sorted
 }
 
 type Field = (decoder: Decoder, value: Json, at: Place) => Json | typeof DROP
@@ -119,9 +129,9 @@ const bool: Field = (decoder, value, at) => {
   return typeof value === 'boolean' ? value : decoder.wrongType(value, at, 'bool')
 }
 
-const time: Field = (_, value) => {
+const time: Field = (_, value, at) => {
   if (value === null) return DROP
-  if (typeof value !== 'string') throw new DecodeError(`json: cannot unmarshal ${jsonKind(value)} into Go value of type string`)
+  if (typeof value !== 'string') throw new DecodeError(`json: cannot unmarshal ${jsonKind(value)} into Go struct field ${at.struct}.${at.field} of type string`)
   const normalized = normalizeTime(value)
   return normalized === '0001-01-01T00:00:00Z' ? DROP : normalized
 }

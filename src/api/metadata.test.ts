@@ -45,7 +45,7 @@ test('malformed metadata has the texts of Go', () => {
     [{ creationTimestamp: '2023-02-29T00:00:00Z' }, 'parsing time "2023-02-29T00:00:00Z": day out of range'],
     [{ creationTimestamp: '2024-01-01T00:00:00' }, 'parsing time "2024-01-01T00:00:00" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "Z07:00"'],
     [{ creationTimestamp: '2024-01-01T00:00:00Zx' }, 'parsing time "2024-01-01T00:00:00Zx": extra text: "x"'],
-    [{ creationTimestamp: 5 }, 'json: cannot unmarshal number into Go value of type string'],
+    [{ creationTimestamp: 5 }, 'json: cannot unmarshal number into Go struct field ObjectMeta.creationTimestamp of type string'],
     // The first in alphabetical order, but a bad time ends it all.
     [{ name: 1, annotations: 1 }, 'json: cannot unmarshal number into Go struct field ObjectMeta.annotations of type map[string]string'],
     [{ annotations: 1, creationTimestamp: '' }, 'parsing time "" as "2006-01-02T15:04:05Z07:00": cannot parse "" as "2006"'],

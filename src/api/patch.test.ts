@@ -176,6 +176,8 @@ function twin(target: Json, steps: readonly Step[]): Json {
   }
   const take = (path: string, remove: boolean): Json => {
     const [parent, key] = find(path)
+    // A text has characters but no members.
+    if (typeof parent !== 'object') throw new Error('no container')
     const value = structuredClone(parent[key]) as Json
     if (value === undefined) throw new Error('missing')
     if (remove && Array.isArray(parent)) parent.splice(Number(key), 1)

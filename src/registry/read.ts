@@ -38,7 +38,10 @@ export async function list(store: ResourceStore, scope: Scope, options: ListOpti
   const limit = single || options.limit <= 0 ? undefined : options.limit
   const read = { ...filter, ...(limit ? { limit } : {}) }
   try {
-    if (options.continue !== '' && !single) return await nextPage(store, base, read, options)
+    if (options.continue !== '') {
+      const token = decodeContinue(options.continue)
+      if (!single) return await nextPage(store, base, read, options, token)
+    }
     checkListRevision(options.resourceVersion)
     const snapshot = await firstPage(store, read, options)
     return page(snapshot, base)
@@ -68,8 +71,7 @@ async function firstPage(store: ResourceStore, read: Read, options: ListOptions)
   return store.cache.list(read)
 }
 
-async function nextPage(store: ResourceStore, base: string, read: Read, options: ListOptions): Promise<Page> {
-  const token = decodeContinue(options.continue)
+async function nextPage(store: ResourceStore, base: string, read: Read, options: ListOptions, token: ReturnType<typeof decodeContinue>): Promise<Page> {
   if (options.resourceVersion !== '' && options.resourceVersion !== '0') throw badRequest('specifying resource version is not allowed when using continue')
   const from = { ...read, startKey: base + token.start }
   if (token.revision === undefined) {

@@ -67,7 +67,7 @@ function parseModify(query: URLSearchParams, kind: string, found: readonly Field
   const dryRun = query.getAll('dryRun')
   const validation = query.get('fieldValidation') ?? ''
   const manager = query.get('fieldManager') ?? ''
-  const errors = [...found, ...dryRunErrors(dryRun), ...fieldManagerErrors(manager)]
+  const errors = [...found, ...fieldManagerErrors(manager), ...dryRunErrors(dryRun)]
   if (!VALIDATIONS.includes(validation)) {
     errors.push(fieldError('FieldValueNotSupported', 'fieldValidation', validation, `supported values: ${VALIDATIONS.map(goQuote).join(', ')}`))
   }

@@ -27,10 +27,10 @@ export class Names {
   }
 }
 
-/** The body as JSON where it is JSON; a stream is a list of its lines. */
-export function parseBody(text: string, stream: boolean): unknown {
+/** The body as JSON where it is JSON; a stream is a list of its lines. `revive` is that of JSON.parse. */
+export function parseBody(text: string, stream: boolean, revive?: Parameters<typeof JSON.parse>[1]): unknown {
   try {
-    return stream ? text.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line) as unknown) : JSON.parse(text)
+    return stream ? text.split('\n').filter((line) => line !== '').map((line) => JSON.parse(line, revive) as unknown) : JSON.parse(text, revive)
   } catch {
     return text
   }

