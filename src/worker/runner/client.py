@@ -1,6 +1,7 @@
 """nbclient's client with a cap on what a cell may print, in time linear in what it prints."""
 import asyncio
 import json
+from queue import Empty
 
 from nbclient import NotebookClient
 from nbclient.client import CellExecutionComplete, ensure_async
@@ -12,6 +13,9 @@ MAX_OUTPUT_BYTES = 24 << 20
 MAX_CELL_OUTPUTS = 4000
 # zeromq drops what is beyond: enough for a flood of small prints while the machine is busy
 MAX_WAITING_MESSAGES = 100_000
+# The same on the kernel's side, whose mark of 1,000 messages is passed in a moment while this process waits for a processor
+WIDEN_IOPUB = "(lambda t: t.schedule(lambda: t.socket.setsockopt(23, %d)))(get_ipython().kernel.iopub_thread)" % MAX_WAITING_MESSAGES
+WIDEN_SECONDS = 5
 # After its reply a kernel that is silent for so long has nothing left to say: the rest was lost, which is told.
 IOPUB_SILENCE_SECONDS = 15
 OUTPUT_TYPES = {"stream", "display_data", "execute_result", "error", "update_display_data"}
@@ -36,7 +40,18 @@ class Client(NotebookClient):
     async def async_start_new_kernel_client(self):
         await super().async_start_new_kernel_client()
         self.kc.iopub_channel.socket.rcvhwm = MAX_WAITING_MESSAGES
+        if self.nb.metadata.get("kernelspec", {}).get("language", "python") == "python":
+            await self.widen_iopub()
         return self.kc
+
+    async def widen_iopub(self):
+        """What a kernel that is no ipykernel makes of it does not matter: it is asked in silence."""
+        sent = self.kc.execute(WIDEN_IOPUB, silent=True, store_history=False)
+        try:
+            while (await ensure_async(self.kc.shell_channel.get_msg(timeout=WIDEN_SECONDS)))["parent_header"].get("msg_id") != sent:
+                pass
+        except Empty:
+            pass
 
     async def _async_poll_for_reply(self, msg_id, cell, timeout, task_poll_output_msg, task_poll_kernel_alive):
         while True:
