@@ -3,6 +3,7 @@
  * timestamps, durations or bytes; of an object only declared fields are visible, by their escaped names.
  * upstream: apiserver/pkg/cel/common/{schemas,values}.go, apiserver/pkg/cel/escaping.go
  */
+import { goType } from './managed-fields/go-debug.ts'
 import { celError, type CelError, type CelList, type CelMap, type CelValue } from '@bufbuild/cel'
 import { create } from '@bufbuild/protobuf'
 import { reflect } from '@bufbuild/protobuf/reflect'
@@ -246,16 +247,16 @@ export function wrap(value: Json, type: ValueType): Wrapped {
     case 'list':
       return Array.isArray(value) ? (new ListValue(value, type) as unknown as CelList) : celError('invalid data, expected an array for the provided schema with type=array')
     case 'double':
-      return isNumber(value) ? toNumber(value) : celError('invalid data, expected float')
+      return isNumber(value) ? toNumber(value) : celError(`invalid data, expected float, got ${goType(value)}`)
     case 'int':
-      return isInteger(value) ? BigInt(value) : isNumber(value) && Number.isInteger(toNumber(value)) ? BigInt(toNumber(value)) : celError('invalid data, expected int')
+      return isInteger(value) ? BigInt(value) : isNumber(value) && Number.isInteger(toNumber(value)) ? BigInt(toNumber(value)) : celError(`invalid data, expected int, got ${goType(value)}`)
     case 'bool':
-      return typeof value === 'boolean' ? value : celError('invalid data, expected bool')
+      return typeof value === 'boolean' ? value : celError(`invalid data, expected bool, got ${goType(value)}`)
     case 'dyn':
       if (typeof value === 'string') return value
       return isInteger(value) ? BigInt(value) : celError('invalid data, expected XIntOrString value to be either a string or integer')
     default:
-      return typeof value === 'string' ? wrapString(value, type.kind) : celError('invalid data, expected string')
+      return typeof value === 'string' ? wrapString(value, type.kind) : celError(`invalid data, expected string, got ${goType(value)}`)
   }
 }
 

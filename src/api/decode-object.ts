@@ -150,7 +150,7 @@ export function decodingError(object: KubeObject, expected: GroupVersionKind, te
 export function strictDecodingError(object: KubeObject, expected: GroupVersionKind, findings: readonly string[]): StatusError {
   // The object has been decoded into what was to know its kind.
   if (object.apiVersion === '') return badRequest("Object 'apiVersion' is missing in 'object has no apiVersion field'")
-  return decodingError(object, expected, `strict decoding error: ${findings.join(', ')}`)
+  return decodingError(object, { ...expected, kind: object.kind }, `strict decoding error: ${findings.join(', ')}`)
 }
 
 const YAML_LEAD = 'yaml: unmarshal errors:'

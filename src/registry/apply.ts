@@ -48,11 +48,12 @@ function isMissing(store: ResourceStore, error: unknown, name: string): boolean 
 
 function applied(store: ResourceStore, configuration: Configuration, live: KubeObject | undefined, hub: KubeObject | undefined, options: ApplyOptions): KubeObject {
   const { manager, force, name, namespace } = options
-  const object = applyPatch({ ...endpointOf(store, options, hub), live, config: configuration.decode(), manager, force, now: store.clock.now() })
+  const merged = applyPatch({ ...endpointOf(store, options, hub), live, config: configuration.decode(), manager, force, now: store.clock.now() })
   configuration.check()
+  // A merge may leave no metadata, or empty members that no ObjectMeta has.
+  const { object } = coerceMetadata(merged, { lenient: true })
   if (live === undefined) checkNew(store, object, name)
-  // A merge may leave empty members that no ObjectMeta has.
-  const settled = settleNamespace(coerceMetadata(object, { lenient: true }).object, namespace)
+  const settled = settleNamespace(object, namespace)
   checkName(settled, name)
   return settled
 }

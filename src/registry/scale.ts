@@ -44,12 +44,17 @@ export async function updateScale(store: ResourceStore, transform: ScaleTransfor
   return await write(store, definition, tracked, options)
 }
 
-/** Applies a configuration of a Scale, which is never created. Throws as an apply to the object does. */
+const NO_OWNER =
+  'failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) to proper version: request to convert CR to an invalid group/version: autoscaling/v1'
+
+/** Applies a configuration of a Scale, which is never created. Throws as an apply to the object does, and 500 when nobody owns the replicas. */
 export async function applyScale(store: ResourceStore, configuration: Configuration, options: ApplyOptions): Promise<Scale> {
   const definition = definitionOf(store, options.version, options.name)
   const { manager, force, name, namespace } = options
   const applied = (live: Scale): KubeObject => {
     const endpoint = endpointOf(store, options, undefined)
+    // What was there before the first apply would have to be seen in a version that the object does not have.
+    if ((live.metadata.managedFields ?? []).length === 0) throw rawError(NO_OWNER)
     const object = applyPatch({ ...endpoint, live, config: configuration.decode(), manager, force, now: store.clock.now() })
     configuration.check()
     const { scale } = fallible(() => decodeScale(object, { fromYaml: true }))

@@ -73,8 +73,8 @@ const { numeric, string, boolean, untyped } = scalarAtoms
 
 const struct = (fields: Record<string, Atom>, atomic = false): Atom => atom({ map: { atomic, fields: new Map(Object.entries(fields)) } })
 const mapOf = (element: Atom): Atom => atom({ map: { atomic: false, fields: new Map(), element } })
-const listOf = (element: Atom, keys?: readonly string[]): Atom =>
-  atom({ list: { atomic: keys === undefined, keys: keys ?? [], keyDefaults: new Map(), element } })
+const listOf = (element: Atom, keys?: readonly string[], keyDefaults: ReadonlyMap<string, Json> = new Map()): Atom =>
+  atom({ list: { atomic: keys === undefined, keys: keys ?? [], keyDefaults, element } })
 
 const OWNER_REFERENCE = struct({ apiVersion: string, blockOwnerDeletion: boolean, controller: boolean, kind: string, name: string, uid: string }, true)
 const MANAGED_FIELDS_ENTRY = struct({
@@ -85,7 +85,7 @@ const MANAGED_FIELDS_ENTRY = struct({
 const OBJECT_META = struct({
   annotations: mapOf(string), creationTimestamp: untyped, deletionGracePeriodSeconds: numeric, deletionTimestamp: untyped, finalizers: listOf(string, []),
   generateName: string, generation: numeric, labels: mapOf(string), managedFields: listOf(MANAGED_FIELDS_ENTRY), name: string, namespace: string,
-  ownerReferences: listOf(OWNER_REFERENCE, ['uid']), resourceVersion: string, selfLink: string, uid: string,
+  ownerReferences: listOf(OWNER_REFERENCE, ['uid'], new Map([['uid', '']])), resourceVersion: string, selfLink: string, uid: string,
 })
 
 /** autoscaling/v1 Scale, what the scale subresource tracks. */
