@@ -39,9 +39,16 @@ function missingChar(error: YAMLParseError, text: string, line: number): string 
   const rest = text.slice(0, error.pos[0]).trimEnd()
   // At the end of the input upstream's scanner has gone on to the next line.
   const atEnd = text.slice(error.pos[0]).trim() === ''
-  if (close === undefined) return `yaml: line ${line}: could not find expected ':'`
+  if (close === undefined) return `yaml: line ${nextTokenLine(text, error.pos[0], line)}: could not find expected ':'`
   if (atEnd && /[[{,]$/.test(rest)) return at(line, 'did not find expected node content')
   return at(atEnd ? line : line - 1, `did not find expected ',' or '${close}'`)
+}
+
+// Where upstream's scanner is when it knows that what it has read is no key.
+function nextTokenLine(text: string, from: number, line: number): number {
+  const end = text.indexOf('\n', from)
+  const blank = end < 0 ? '' : (/^(?:[ \t]*(?:#.*)?\n)*/.exec(text.slice(end + 1))?.[0] ?? '')
+  return line + 1 + blank.split('\n').length - 1
 }
 
 function at(line: number, text: string): string {

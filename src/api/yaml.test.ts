@@ -38,6 +38,8 @@ test('mistakes have the texts of the YAML library of Go', () => {
   const table: [string, string][] = [
     ['a: b: c', 'yaml: line 1: mapping values are not allowed in this context'],
     ['a: 1\nb: 2\nc: d: e', 'yaml: line 3: mapping values are not allowed in this context'],
+    ['a: b\nc', "yaml: line 3: could not find expected ':'"],
+    ['a: b\nc # x\n # y\n\nd: 3', "yaml: line 5: could not find expected ':'"],
     ['a: *x', "yaml: unknown anchor 'x' referenced"],
     ['{', 'yaml: line 1: did not find expected node content'],
     ['a: @b', 'yaml: line 1: found character that cannot start any token'],

@@ -67,14 +67,13 @@ type Stored = { readonly kind: 'result'; readonly result: WriteResult } | { read
 async function storeNew(store: ResourceStore, object: KubeObject, options: WriteOptions): Promise<Stored> {
   await validateAdmission(store.admission, { ...admissionRequest(store, object, options), object })
   const sent = object.metadata.resourceVersion ?? ''
-  if (!options.dryRun && sent !== '' && parseUintError(sent) === undefined && BigInt(sent) !== 0n) {
-    throw rawError('resourceVersion should not be set on objects to be created')
-  }
+  const revision = sent !== '' && parseUintError(sent) === undefined ? Number(sent) : 0
+  if (!options.dryRun && revision !== 0) throw rawError('resourceVersion should not be set on objects to be created')
   const key = relativeKey(store.definition, options.namespace, object.metadata.name ?? '')
   const hub = store.conversion.lift(object, options.version)
   if (options.dryRun) {
     const live = await store.backend.get(store.prefix + key)
-    return live ? { kind: 'exists', terminating: isTerminating(store, live.value) } : { kind: 'result', result: { ...unstored(hub, store, options.version), created: true } }
+    return live ? { kind: 'exists', terminating: isTerminating(store, live.value) } : { kind: 'result', result: { ...unstored(hub, store, options.version, revision || undefined), created: true } }
   }
   const outcome: WriteOutcome = await commitObject(store, { key, expected: 0, hub, mayLoseManagedFields: !options.applied })
   if (outcome.kind === 'lost') return { kind: 'exists', terminating: outcome.live !== undefined && isTerminating(store, outcome.live.value) }

@@ -31,7 +31,9 @@ function* candidates({ seed, steps }: Chain): Generator<Chain> {
 function* smallerSteps(step: ChainStep): Generator<ChainStep> {
   const { q, h, json } = step
   if (h !== undefined && Object.keys(h).length > 0) yield { ...step, h: {} }
-  if (q !== undefined) for (const i of q.keys()) yield { ...step, q: q.filter((_, j) => j !== i) }
+  // Without the label a list of the cluster shows the objects of other chains.
+  const own = (part: readonly [string, string]): boolean => part[1].includes('scn=')
+  if (q !== undefined) for (const [i, part] of q.entries()) if (!own(part)) yield { ...step, q: q.filter((_, j) => j !== i) }
   if (json !== undefined) for (const smaller of smallerValues(json)) yield { ...step, json: smaller }
 }
 
