@@ -228,5 +228,14 @@ function summarize(bytes: Uint8Array): string {
   if (bytes.length === 0) return '<empty>'
   const more = bytes.length > 30 ? ' ...' : ''
   const head = Buffer.from(bytes.subarray(0, 30))
-  return `${bytes[0] === 0x7b ? head.toString('utf8') : head.toString('hex')}${more}`
+  return `${bytes[0] === 0x7b ? cutText(head) : head.toString('hex')}${more}`
+}
+
+// Of a character that is cut off, each byte counts as one that cannot be read.
+function cutText(head: Buffer): string {
+  const lead = head.findLastIndex((byte) => (byte & 0xc0) !== 0x80)
+  const byte = head[lead] ?? 0
+  const length = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1
+  const whole = lead + length > head.length ? lead : head.length
+  return head.toString('utf8', 0, whole) + '\ufffd'.repeat(head.length - whole)
 }

@@ -109,7 +109,6 @@ function strategicPatch(text: string): JsonObject {
 export function receivePatched(context: RequestContext, patched: Json, patchFindings: readonly string[], validation: FieldValidation): KubeObject {
   const { version, info, warnings } = context
   const refuse = (detail: string) => invalidPatch(encodeJson(patched), detail)
-  if (!isObject(patched)) throw refuse('json: cannot unmarshal into Go value of type map[string]interface {}')
   const wrongType = checkType(context, patched, refuse)
   const received = receiveOr(patched as KubeObject, wrongType ? undefined : version, refuse)
   const findings = [...patchFindings, ...received.findings]
@@ -122,15 +121,15 @@ export function receivePatched(context: RequestContext, patched: Json, patchFind
 }
 
 // A type that cannot be read is refused at once; for another than the resource's the error is returned, which is one of validation.
-function checkType({ store, version }: RequestContext, patched: JsonObject, refuse: (detail: string) => StatusError): StatusError | undefined {
+function checkType({ store, version }: RequestContext, patched: Json, refuse: (detail: string) => StatusError): StatusError | undefined {
   const { group, names } = store.definition
   try {
     kindOf(patched, { group, version: version.name, kind: names.kind })
   } catch (error) {
     throw error instanceof DecodeError ? refuse(error.message) : error
   }
-  const kind = getKey(patched, 'kind')
-  if (typeof kind !== 'string' || kind === '') throw refuse(`Object 'Kind' is missing in '${encodeJson(patched)}'`)
+  const kind = isObject(patched) ? getKey(patched, 'kind') : undefined
+  if (!isObject(patched) || typeof kind !== 'string' || kind === '') throw refuse(`Object 'Kind' is missing in '${encodeJson(patched)}'`)
   const sent = getKey(patched, 'apiVersion')
   if (sent === null) throw refuse(NULL_API_VERSION)
   const actual = typeof sent === 'string' ? sent : ''

@@ -70,7 +70,7 @@ function normal(value: unknown, names: Names, path: Path): unknown {
   const members = Object.entries(value).filter(([key]) => key !== 'selfLink')
   const place = (key: string): Path => [...path, key === 'metadata' && ofList ? 'list' : key]
   // Unlike an assignment, this makes a member of `__proto__` too.
-  return Object.fromEntries(members.map(([key, member]) => [key, normalMember(key, member, names, path) ?? normal(member, names, place(key))]))
+  return Object.fromEntries(members.map(([key, member]) => [key.startsWith('k:{"uid":') ? normalText(key, names) : key, normalMember(key, member, names, path) ?? normal(member, names, place(key))]))
 }
 
 // Undefined: nothing special about this member.
