@@ -35,8 +35,6 @@ export interface ResourceStore extends AsyncDisposable {
   readonly fence: Fence
   /** Whether it may be read and written now, and why not. */
   readonly started: Pick<StartedResource, 'state' | 'problem'>
-  /** Writes that met a changed fence and were encoded anew. */
-  fencedWrites(): number
   readonly cache: WatchCache
   readonly clock: Clock
   readonly log: Log
@@ -73,10 +71,8 @@ export async function openResourceStore(served: ServedResource, options: OpenOpt
   try {
     const prefix = `data/${name}/`
     const cache = await openWatchCache({ backend, prefix, codec, budget, clock, log })
-    const { fence, count } = countFenced(started.fence)
     return {
-      definition, conversion, strategy, codec, fence, cache, prefix, log, backend, clock, admission, started,
-      fencedWrites: count,
+      definition, conversion, strategy, codec, fence: started.fence, cache, prefix, log, backend, clock, admission, started,
       resource: { group: definition.group, resource: definition.names.plural },
       rules: new Map(definition.versions.map((version) => [version.name, compileRules(version.schema)])),
       async [Symbol.asyncDispose]() {
@@ -105,16 +101,6 @@ function startOptions({ definition, conversion, fromFile }: ServedResource, code
     schemas: fromFile ? 'FromFile' : 'Released',
     exclusive,
   }
-}
-
-// A write refreshes the fence when, and only when, it met a changed one.
-function countFenced(fence: Fence): { readonly fence: Fence; readonly count: () => number } {
-  let count = 0
-  const refresh = async (): Promise<void> => {
-    count++
-    await fence.refresh()
-  }
-  return { fence: { ...fence, refresh }, count: () => count }
 }
 
 /** Key of an object relative to its resource's prefix. */

@@ -19,7 +19,7 @@ export function measureStorage({ set, storage, stores, clock }: { readonly set: 
       showMigration(gauges, status, clock.now())
     }
     for (const { resource, class: problem } of quarantined.flat()) gauges.undecodable.add({ resource, class: problem }, 1)
-    for (const { fence, fencedWrites } of stores) gauges.fencedWrites.set({ resource: fence.resource }, fencedWrites())
+    for (const { fence } of stores) gauges.fencedWrites.set({ resource: fence.resource }, fence.fencedWrites)
     const [first] = statuses
     if (!first) return
     const { bytes, revision, compactedRevision } = first.store
