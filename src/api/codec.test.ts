@@ -47,6 +47,7 @@ test('bodies that are no object of the kind are refused with the texts of a kube
     [`{${GV},"Kind":"Widget"}`, `${UNRECOGNIZED}Object 'Kind' is missing in '{${GV},"Kind":"Widget"}' ({"apiVersion":"parity.example/ ...)`, `${HANDLED}Object 'Kind' is missing in '{${GV},"Kind":"Widget"}'`],
     ['{"kind":5}', `${PARSE}json: cannot unmarshal number into Go struct field .kind of type string ({"kind":5})`],
     ['{"kind":"W","apiVersion":"a/b/c"}', `${UNRECOGNIZED}unexpected GroupVersion string: a/b/c ({"kind":"W","apiVersion":"a/b/ ...)`],
+    ['{"kind":5,"ä":"xä€𝄞ä€𝄞"}', `${PARSE}json: cannot unmarshal number into Go struct field .kind of type string ({"kind":5,"ä":"xä€𝄞ä\ufffd\ufffd ...)`],
     [`{${GV},"kind":"Widget"}trailing`, `${PARSE}invalid character 't' after top-level value ({"apiVersion":"parity.example/ ...)`],
     [`{${GV},"kind":"Widget","spec":1e400}`, `${HANDLED}json: cannot unmarshal number 1e400 into Go value of type float64`],
     ['{"kind":"Widget"}', 'the API version in the data () does not match the expected API version (parity.example/v1)'],

@@ -42,6 +42,7 @@ test('mistakes have the texts of the YAML library of Go', () => {
     ['a: b\nc # x\n # y\n\nd: 3', "yaml: line 5: could not find expected ':'"],
     ['a: *x', "yaml: unknown anchor 'x' referenced"],
     ['{', 'yaml: line 1: did not find expected node content'],
+    ['a: \u0000', 'yaml: control characters are not allowed'],
     ['a: @b', 'yaml: line 1: found character that cannot start any token'],
     ['a: "b', 'yaml: line 1: found unexpected end of stream'],
     ['a: "\\q"', 'yaml: line 1: found unknown escape character'],

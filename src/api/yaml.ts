@@ -17,11 +17,16 @@ export interface DecodedYaml {
   readonly duplicates: string[]
 }
 
+// upstream: readerc.go yaml_parser_update_buffer; a byte order mark may only come first
+// oxlint-disable-next-line no-control-regex -- all that is not printable is looked for
+const CONTROL = /(?!^)\ufeff|[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u
+
 /**
  * Parses the first document of a YAML text. A key that stands twice has the last value. Throws DecodeError with upstream's text
  * (`yaml: line 3: …`) where it has one for the mistake.
  */
 export function decodeYaml(text: string): DecodedYaml {
+  if (CONTROL.test(text)) throw new DecodeError('yaml: control characters are not allowed')
   const lines = new LineCounter()
   try {
     const document = firstDocument(text, lines)

@@ -22,7 +22,9 @@ const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
 export async function compareChain({ reference, ours }: Servers, chain: Chain, id: string): Promise<Difference | undefined> {
   const [expected, actual] = await Promise.all([holdChain(reference, chain, id), holdChain(ours, chain, id)])
-  for (const [place, step] of chain.steps.entries()) {
+  // What a held stream shows follows from the requests.
+  const order = [...chain.steps.entries()].sort(([i, a], [j, b]) => Number(a.hold ?? false) - Number(b.hold ?? false) || i - j)
+  for (const [place, step] of order) {
     const [a, b] = [expected[place] as Recorded, actual[place] as Recorded]
     if (!isDeepStrictEqual(plain(a), plain(b))) return { place, step, expected: a, actual: b }
   }
