@@ -42,6 +42,10 @@ export const knownDifferences: readonly KnownDifference[] = [
     applies: ({ step, expected }) => step.m === 'PUT' && step.path.endsWith('/status') && expected.status === 200 && isObject(step.json) && typeof step.json.kind === 'string' && !KINDS.has(step.json.kind),
   },
   {
+    reason: 'a DELETE with a resourceVersion that also takes a finalizer away: kube-apiserver writes that first and then refuses its own change; ours deletes in one step',
+    applies: ({ step, expected, actual }) => step.m === 'DELETE' && expected.status === 409 && actual.status === 200 && message(expected).includes('ResourceVersion in precondition: ,'),
+  },
+  {
     reason: 'not reached yet: text behind the flow mapping of a YAML body, of which kube-apiserver reads only the mapping',
     applies: ({ step, expected, actual }) => step.text !== undefined && /^\{.*\} \S/.test(step.text) && expected.status === 400 && message(actual).includes('did not find expected key'),
   },
