@@ -1,6 +1,7 @@
 /** argv → command: the only place that exits the process and handles its signals. */
 import { basename } from 'node:path'
 import { Command, CommanderError, Option } from 'commander'
+import { systemClock } from './base/clock.ts'
 import { readOwnVersion } from './commands/own-version.ts'
 import { addStorageCommands } from './commands/storage/command.ts'
 import { ConfigError, readConfig, SETTINGS, storagePlace, type Config, type Setting, type SettingName } from './config.ts'
@@ -12,10 +13,21 @@ const SERVE: readonly SettingName[] = ['dataDir', 'pkiDir', 'port', ...ETCD, 'ca
 const STORAGE: readonly SettingName[] = ['kubeconfig', 'dataDir', ...ETCD, 'definitions', 'lenses', 'logLevel']
 const WORKER: readonly SettingName[] = ['kubeconfig', 'dataDir', 'concurrency', 'python', 'logLevel']
 
+/** A stop that takes longer is no stop. */
+const STOP_MS = 30_000
+
 // Aborts at the first signal. A second one changes nothing, since a stop is bounded in time: the terminal and the launcher may both send one.
 function stopSignal(): AbortSignal {
   const stop = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop.abort())
+  const begin = (): void => {
+    if (stop.signal.aborted) return
+    stop.abort()
+    systemClock.schedule(STOP_MS, () => {
+      process.stderr.write(`mlops-apiserver: still not stopped after ${STOP_MS / 1000} s, ending at once\n`)
+      process.exit(1)
+    })
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, begin)
   return stop.signal
 }
 

@@ -3,7 +3,7 @@ import { getKey, isObject, type KubeObject } from '../api/object.ts'
 import { columnDefinitions, compileColumns, tableRow } from '../api/table.ts'
 import { requestVersion, type ResourceStore } from '../registry/resource-store.ts'
 import type { Clock } from '../base/clock.ts'
-import { type Sample, SAMPLES } from './samples.ts'
+import { COULD_NOT_RUN, type Sample, SAMPLES } from './samples.ts'
 import { formatTable, type ProgressDisplay } from './show-progress.ts'
 
 const VERSION = 'v1'
@@ -55,6 +55,14 @@ export function sampleTable(jobs: ResourceStore, clock: Clock): string {
   })
   const surprises = known.flatMap(({ sample, job }) => describeSurprise(sample, job) ?? [])
   return [formatTable([shown.map(({ column }) => column.name.toUpperCase()), ...rows]), ...(surprises.length > 0 ? ['', ...surprises] : [])].join('\n')
+}
+
+/** True when a sample failed because nothing can run here: no Python, no room. */
+export function couldNotRun(jobs: ResourceStore): boolean {
+  return SAMPLES.some(({ name }) => {
+    const entry = jobs.cache.get(`default/${name}`)
+    return entry !== undefined && getKey(member(jobs.codec.open(entry.value), 'status'), 'reason') === COULD_NOT_RUN
+  })
 }
 
 /** Why a sample ended otherwise than it should; undefined when it did not. */

@@ -5,10 +5,11 @@ import { existsSync } from 'node:fs'
 import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { KubeObject } from '../api/object.ts'
+import { isObject, type KubeObject } from '../api/object.ts'
 import { StatusError } from '../api/status.ts'
 import { receive } from '../api/receive.ts'
 import { create } from '../registry/create.ts'
+import { remove } from '../registry/delete.ts'
 import { requestVersion, type ResourceStore } from '../registry/resource-store.ts'
 import { internalWrite } from '../registry/write.ts'
 
@@ -54,18 +55,28 @@ export async function prepareSampleRepository(directory: string): Promise<string
   await rm(tree, { recursive: true, force: true })
   await mkdir(tree, { recursive: true })
   await cp(SOURCE, tree, { recursive: true })
-  const git = (...args: string[]) => run('git', [...AUTHOR, ...args], { cwd: tree })
+  const git = (...args: string[]) => runGit(args, tree)
   await git('init', '--quiet')
   await git('add', '--all')
   await git('commit', '--quiet', '--no-verify', '--date', DATE, '--message', 'Sample notebooks')
   await rm(bare, { recursive: true, force: true })
   const fresh = `${bare}.tmp`
   await rm(fresh, { recursive: true, force: true })
-  await run('git', [...AUTHOR, 'clone', '--quiet', '--bare', tree, fresh])
+  await runGit(['clone', '--quiet', '--bare', tree, fresh], tree)
   await writeFile(join(fresh, 'samples.digest'), digest)
   await rename(fresh, bare)
   await rm(tree, { recursive: true, force: true })
   return bare
+}
+
+async function runGit(args: readonly string[], cwd: string): Promise<void> {
+  try {
+    await run('git', [...AUTHOR, ...args], { cwd })
+  } catch (error) {
+    const { stderr = '', message } = error as Error & { stderr?: string }
+    const why = stderr.trim().split('\n').at(-1) || message
+    throw new Error(`cannot make the repository of the sample notebooks in ${cwd}: ${why}. Make room there, name another --data-dir, or start with --no-samples`, { cause: error })
+  }
 }
 
 async function digestOf(directory: string): Promise<string> {
@@ -75,14 +86,24 @@ async function digestOf(directory: string): Promise<string> {
   return hash.digest('hex')
 }
 
-/** Creates the Secret and the sample jobs in `default`; those that exist are left alone. */
+/** The reason of a job for which nothing could run at all. */
+export const COULD_NOT_RUN = 'RunnerUnavailable'
+
+/** Creates the Secret and the sample jobs in `default`; those that exist are left alone, unless nothing could run for them. */
 export async function createSampleJobs(stores: { readonly secrets: ResourceStore; readonly jobs: ResourceStore }, server: { readonly url: string; readonly ca: string }): Promise<void> {
   await ensure(stores.secrets, { apiVersion: 'v1', kind: 'Secret', metadata: { name: SECRET }, data: { 'ca.crt': Buffer.from(server.ca).toString('base64') } })
   const git = { url: `${server.url}${SAMPLES_PATH}`, revision: 'main', credentialsSecretRef: { name: SECRET } }
   for (const { name, notebook, golden } of SAMPLES) {
     const spec = { notebook: { git, path: notebook }, ...(golden ? { golden: { git, path: golden } } : {}) }
+    await dropUnrun(stores.jobs, name)
     await ensure(stores.jobs, { apiVersion: 'mlops.dev/v1', kind: 'NotebookValidationJob', metadata: { name, labels: { 'mlops.dev/sample': 'true' } }, spec })
   }
+}
+
+async function dropUnrun(jobs: ResourceStore, name: string): Promise<void> {
+  const entry = jobs.cache.get(`default/${name}`)
+  const status = entry && jobs.codec.open(entry.value).status
+  if (isObject(status) && status.reason === COULD_NOT_RUN) await remove(jobs, name, {}, internalWrite(jobs, 'default'))
 }
 
 async function ensure(store: ResourceStore, object: KubeObject): Promise<void> {

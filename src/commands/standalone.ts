@@ -4,6 +4,7 @@ import { join, resolve } from 'node:path'
 import { authorizeMasters } from '../../apiservice/auth.ts'
 import { clientCertificate } from '../../apiservice/client-certificate.ts'
 import { systemClock, type Clock } from '../base/clock.ts'
+import { aborted } from '../base/aborted.ts'
 import { openLog, type Log } from '../base/log.ts'
 import { makeDirectories } from '../base/make-directories.ts'
 import { StatusError } from '../api/status.ts'
@@ -22,7 +23,7 @@ import { writeKubeconfig } from './kubeconfig.ts'
 import { chooseResources } from './choose-resources.ts'
 import { openBackend, type OpenedBackend } from './open-backend.ts'
 import { ensurePki, type Pki } from './pki.ts'
-import { followSamples, sampleTable } from './run-samples.ts'
+import { couldNotRun, followSamples, sampleTable } from './run-samples.ts'
 import { createSampleJobs, prepareSampleRepository, SAMPLES, SAMPLES_PATH } from './samples.ts'
 import { openProgress, type Output, type ProgressDisplay } from './show-progress.ts'
 import { startWorkerProcess, type WorkerProcess } from './worker-process.ts'
@@ -154,7 +155,7 @@ function startWorker(config: Config, kubeconfig: string, progress: ProgressDispl
   })
 }
 
-// The samples are made once in the life of a data directory: who deletes them does not want them back.
+// The samples are made, and run, once in the life of a data directory: who deletes them does not want them back.
 async function showSamples(
   config: Config, server: ApiServer, pki: Pki, worker: WorkerProcess | undefined, progress: ProgressDisplay, around: Surroundings & { readonly signal: AbortSignal; readonly out: Output },
 ): Promise<void> {
@@ -162,17 +163,13 @@ async function showSamples(
   if ((await readFile(mark, 'utf8').catch(() => '')) !== '') return
   const jobs = server.store('NotebookValidationJob')
   await createSampleJobs({ secrets: server.store('Secret'), jobs }, { url: server.url, ca: pki.ca })
-  await writeFile(mark, `${new Date(around.clock.now()).toISOString()}\n`)
-  if (!worker) return
+  const done = () => writeFile(mark, `${new Date(around.clock.now()).toISOString()}\n`)
+  if (!worker) return await done()
   around.out.write('\nRunning the sample jobs:\n')
   const finished = await followSamples(jobs, progress, around.signal)
   progress.stop()
-  if (finished) around.out.write(`\n${sampleTable(jobs, around.clock)}\n`)
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
+  if (!finished) return
+  // Where nothing could run (no Python, a full disk) the next start tries again.
+  if (!couldNotRun(jobs)) await done()
+  around.out.write(`\n${sampleTable(jobs, around.clock)}\n`)
 }

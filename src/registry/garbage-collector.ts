@@ -6,6 +6,7 @@
 import { formatApiVersion, type KubeObject, type OwnerReference } from '../api/object.ts'
 import { StatusError } from '../api/status.ts'
 import type { CacheEntry } from '../../storage/watch-cache.ts'
+import { aborted } from '../base/aborted.ts'
 import type { Log } from '../base/log.ts'
 import { remove } from './delete.ts'
 import type { ResourceStore } from './resource-store.ts'
@@ -37,9 +38,13 @@ export async function collectGarbage(stores: readonly ResourceStore[], options: 
   // Met at the end.
   follows.catch(() => {})
   // Nothing is judged before every kind is known: an owner not seen yet is not an owner that is gone.
-  await graph.complete(signal)
+  void aborted(signal).then(() => {
+    graph.giveUp()
+    wake.signal()
+  })
+  await graph.complete()
   while (!signal.aborted) {
-    await wake.next(signal)
+    await wake.next()
     for (const task of graph.tasks()) {
       if (signal.aborted) break
       try {
@@ -75,11 +80,10 @@ class Wake {
     this.#pending = true
     this.#resolve?.()
   }
-  async next(signal: AbortSignal): Promise<void> {
-    if (!this.#pending && !signal.aborted) {
+  async next(): Promise<void> {
+    if (!this.#pending) {
       await new Promise<void>((resolve) => {
         this.#resolve = resolve
-        signal.addEventListener('abort', () => resolve(), { once: true })
       })
     }
     this.#pending = false
@@ -96,18 +100,25 @@ class Graph {
   readonly #empty: Set<ResourceStore>
   readonly #kinds: ReadonlySet<string>
   #filled: (() => void) | undefined
+  #over = false
 
   constructor(stores: readonly ResourceStore[]) {
     this.#empty = new Set(stores)
     this.#kinds = new Set(stores.flatMap(({ definition }) => definition.versions.map((v) => `${formatApiVersion(definition.group, v.name)}/${definition.names.kind}`)))
   }
 
-  async complete(signal: AbortSignal): Promise<void> {
-    if (this.#empty.size === 0) return
-    await new Promise<void>((resolve) => {
+  /** Resolves when every kind is known, or nobody needs to know any more. */
+  async complete(): Promise<void> {
+    if (this.#empty.size === 0 || this.#over) return
+    const filled = new Promise<void>((resolve) => {
       this.#filled = resolve
-      signal.addEventListener('abort', () => resolve(), { once: true })
     })
+    await filled
+  }
+
+  giveUp(): void {
+    this.#over = true
+    this.#filled?.()
   }
 
   filled(store: ResourceStore, initialEventsEnd: boolean): void {

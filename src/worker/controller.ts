@@ -72,7 +72,10 @@ class Controller {
     this.events = openEventRecorder(options.client, options.clock, options.log)
     this.queue = new WorkQueue({
       work: (key) => this.process(key),
-      onError: (key, error) => options.log.warn('job not reconciled, trying again', { job: key, err: error }),
+      onError: (key, error) => {
+        // A job that was deleted meanwhile; its end comes by the watch.
+        if (!isApiError(error, 404)) options.log.warn('job not reconciled, trying again', { job: key, err: error })
+      },
       parallel: PARALLEL,
       clock: options.clock,
     })

@@ -1,5 +1,6 @@
 /** `standalone` as a process: what a user meets at the start, at the end, and when the machine is not as it should be. */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
@@ -75,6 +76,20 @@ async function gone(pid: number): Promise<boolean> {
   }
   return false
 }
+
+test('a stop at any moment of the start ends it', async () => {
+  using directory = temporaryDirectory('early-')
+  for (const afterMs of [300, 450, 600, 750, 900]) {
+    const child = spawn(process.execPath, ['src/launch.mjs', 'standalone', '--data-dir', directory.path, '--port', '0', '--python', '/nonexistent/python'], { cwd: join(import.meta.dirname, '..', '..'), stdio: 'ignore' })
+    const ended = once(child, 'exit')
+    await sleep(afterMs)
+    child.kill('SIGTERM')
+    const late = setTimeout(() => child.kill('SIGKILL'), 20_000)
+    // Killed by the signal where it came before the program knew of it, else a clean end; never killed for taking too long.
+    assert.notEqual((await ended)[1], 'SIGKILL', `stopped after ${afterMs} ms`)
+    clearTimeout(late)
+  }
+})
 
 test('Ctrl-C ends it cleanly: watches end, writes are kept, no process and no lock is left', async () => {
   using directory = temporaryDirectory('stop-')
