@@ -1,3 +1,3 @@
 // The kills of test/etcd, a hundred times.
-process.env.CRASH_ROUNDS = '100'
+process.env.CRASH_ROUNDS ??= '100'
 await import('../etcd/crash.test.ts')
