@@ -36,17 +36,6 @@ export type Decision = { readonly allowed: boolean; readonly reason?: string }
 /** May the user do it. */
 export type Authorizer = (attributes: Attributes) => Promise<Decision>
 
-/** Tries one authenticator after the other; the first user counts. */
-export function firstOf(...authenticators: readonly Authenticator[]): Authenticator {
-  return async (request) => {
-    for (const authenticate of authenticators) {
-      const user = await authenticate(request)
-      if (user) return user
-    }
-    return undefined
-  }
-}
-
 /** The group that may do everything. */
 export const SYSTEM_MASTERS = 'system:masters'
 

@@ -109,8 +109,3 @@ export function findVersion(definition: ResourceDefinition, version: string): Ve
 export function qualifiedName(definition: ResourceDefinition): string {
   return definition.group === '' ? definition.names.plural : `${definition.names.plural}.${definition.group}`
 }
-
-/** The Kind.group name that 422 messages use. upstream: schema.GroupKind.String */
-export function qualifiedKind(definition: ResourceDefinition): string {
-  return definition.group === '' ? definition.names.kind : `${definition.names.kind}.${definition.group}`
-}

@@ -145,9 +145,6 @@ export function expired(message: string, continueToken?: string): StatusError {
   return error
 }
 
-/** 429. */
-export const tooManyRequests = (message: string, retryAfterSeconds: number): StatusError => failure(429, 'TooManyRequests', message, { retryAfterSeconds })
-
 /** 503. */
 export const serviceUnavailable = (message: string, retryAfterSeconds?: number): StatusError =>
   failure(503, 'ServiceUnavailable', message, retryAfterSeconds ? { retryAfterSeconds } : undefined)

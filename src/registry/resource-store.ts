@@ -3,7 +3,7 @@ import type { CelRules } from '../api/cel.ts'
 import { compileRules } from '../api/cel.ts'
 import type { Conversion } from '../api/conversion.ts'
 import { qualifiedName, type ResourceDefinition, type Strategy, type VersionDefinition } from '../api/resource.ts'
-import { internalError, notFound, serviceUnavailable, StatusError, tooLargeResourceVersion, type GroupResource } from '../api/status.ts'
+import { internalError, notFound, serviceUnavailable, tooLargeResourceVersion, type GroupResource } from '../api/status.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Backend } from '../../storage/backend.ts'
@@ -150,9 +150,4 @@ export function requestVersion(store: ResourceStore, name: string): VersionDefin
   const found = store.definition.versions.find((version) => version.name === name)
   if (!found) throw serviceUnavailable(`version ${name} of ${qualifiedName(store.definition)} is not served`)
   return found
-}
-
-/** True for an error that a retry on the latest object could change. */
-export function isStatusError(error: unknown): error is StatusError {
-  return error instanceof StatusError
 }

@@ -13,9 +13,6 @@ export function answerText(code: number, body: string): Answer {
   return { code, headers: { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' }, body }
 }
 
-/** upstream: net/http: NotFound */
-export const pageNotFound: Answer = answerText(404, '404 page not found\n')
-
 /** A quoted entity tag for a body: upper-case hexadecimal SHA-512, as upstream's. */
 export function entityTag(body: string | Buffer): string {
   return `"${createHash('sha512').update(body).digest('hex').toUpperCase()}"`
