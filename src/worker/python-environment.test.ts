@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { after, test } from 'node:test'
 import { systemClock } from '../base/clock.ts'
 import { failureOf } from './attempt-failure.ts'
@@ -35,6 +35,8 @@ esac`
 const prepare = (directory: string, python: string, onProgress?: (progress: PreparationProgress) => void): Promise<string> =>
   preparePythonEnvironment({ directory: join(work, directory), python, environment: { PATH: '/usr/local/bin:/usr/bin:/bin' }, clock: systemClock, ...(onProgress ? { onProgress } : {}) })
 
+const environments = (directory: string): string[] => readdirSync(join(work, directory), { withFileTypes: true }).filter((entry) => entry.isDirectory()).map(({ name }) => name)
+
 async function messageOf(promise: Promise<unknown>): Promise<string> {
   const error = await promise.then(
     () => assert.fail('it did not fail'),
@@ -59,16 +61,19 @@ test('a broken one and a half-made one are made again', async () => {
   const python = fakePython('good', GOOD)
   const path = await prepare('again', python)
   writeFileSync(join(path, '../../broken'), '')
-  mkdirSync(join(work, 'again', 'old.draft-99999999-abcdef12'))
-  assert.equal(await prepare('again', python), path)
-  assert.deepEqual(readdirSync(join(work, 'again')).length, 1)
+  mkdirSync(join(work, 'again', '0123456789abcdef-99999999-abcdef12'))
+  writeFileSync(join(work, 'again', '0123456789abcdef-99999999-abcdef12.owner'), '{"pid":99999999,"startTime":"1"}')
+  const second = await prepare('again', python)
+  assert.notEqual(second, path)
+  assert.equal(await prepare('again', '/nonexistent'), second)
+  assert.deepEqual(environments('again'), [basename(join(second, '../..'))])
 })
 
 test('two at once do not disturb each other', async () => {
   const python = fakePython('good', GOOD)
   const [a, b] = await Promise.all([prepare('two', python), prepare('two', python)])
   assert.equal(a, b)
-  assert.equal(readdirSync(join(work, 'two')).length, 1)
+  assert.equal(environments('two').length, 1)
 })
 
 test('what is missing is named, with the package', async () => {

@@ -1,10 +1,11 @@
 /**
- * The Python virtual environment that notebooks run in, prepared on first use. It is built beside its place and
- * renamed into it, so that a half-made one is never seen and two workers cannot disturb each other.
+ * The Python virtual environment that notebooks run in, prepared on first use. It is built where it stays, since its
+ * scripts (pip, jupyter) name the path that they were made at, under a name of its own; a pointer file names the one in
+ * use, so that a half-made one is never seen and two workers cannot disturb each other.
  */
 import { createHash } from 'node:crypto'
 import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Clock } from '../base/clock.ts'
 import { AttemptError } from './attempt-failure.ts'
@@ -14,7 +15,7 @@ import { type Environment, type Exit, readStartTime, startProcess } from './proc
 export type PreparationProgress = { readonly message: string; readonly done?: number; readonly total?: number }
 
 export interface PythonEnvironmentOptions {
-  /** Where environments are kept, one folder for each digest of the requirements. */
+  /** Where environments are kept, one for each digest of the requirements. */
   readonly directory: string
   /** The system's Python: a name on PATH or a path. */
   readonly python: string
@@ -28,7 +29,6 @@ export interface PythonEnvironmentOptions {
 /** The pinned packages that the runner needs. */
 export const REQUIREMENTS_FILE = fileURLToPath(new URL('./runner/requirements.txt', import.meta.url))
 
-const MARKER = 'ready.json'
 // packages that pip fetches for the pinned ones: only for the length of a progress bar
 const USUAL_PACKAGES = 37
 const PIP_TIMEOUT_MS = 15 * 60_000
@@ -42,33 +42,39 @@ const PROBE = 'import sys; print("%d.%d" % sys.version_info[:2]); import venv, e
 export async function preparePythonEnvironment(options: PythonEnvironmentOptions): Promise<string> {
   const requirements = await readFile(REQUIREMENTS_FILE)
   const digest = createHash('sha256').update(requirements).digest('hex').slice(0, 16)
-  const place = join(options.directory, digest)
-  if (await isUsable(place, options)) return pythonOf(place)
+  const pointer = join(options.directory, `${digest}.json`)
+  const found = await usable(pointer, options)
+  if (found !== undefined) return pythonOf(found)
   await probe(options)
   await mkdir(options.directory, { recursive: true })
   await removeAbandoned(options.directory)
   const startTime = (await readStartTime(process.pid)) ?? ''
-  const draft = join(options.directory, `${digest}.draft-${process.pid}-${options.clock.uuid().slice(0, 8)}`)
+  const place = join(options.directory, `${digest}-${process.pid}-${options.clock.uuid().slice(0, 8)}`)
+  let chosen: string | undefined
   try {
-    await writeFile(`${draft}.owner`, JSON.stringify({ pid: process.pid, startTime }))
-    await mkdir(draft, { mode: 0o700 })
-    await build(draft, options)
-    await writeFile(join(draft, MARKER), JSON.stringify({ digest }))
-    await putInPlace(draft, place, options)
+    await writeFile(`${place}.owner`, JSON.stringify({ pid: process.pid, startTime }))
+    await mkdir(place, { mode: 0o700 })
+    await build(place, options)
+    chosen = await choose(place, pointer, options)
   } finally {
-    await rm(draft, { recursive: true, force: true })
-    await rm(`${draft}.owner`, { force: true })
+    if (chosen !== place) await removeEnvironment(place)
   }
-  return pythonOf(place)
+  return pythonOf(chosen)
 }
 
 const pythonOf = (place: string): string => join(place, 'bin', 'python')
 
-async function isUsable(place: string, options: PythonEnvironmentOptions): Promise<boolean> {
-  const marker = await readFile(join(place, MARKER), 'utf8').catch(() => undefined)
-  if (marker === undefined) return false
+/** The environment that a pointer names, when it works. */
+async function usable(pointer: string, options: PythonEnvironmentOptions): Promise<string | undefined> {
+  const place = await pointedAt(pointer)
+  if (place === undefined) return undefined
   const exit = await run(options, pythonOf(place), ['-I', '-c', CHECK], 60_000)
-  return exit.code === 0
+  return exit.code === 0 ? place : undefined
+}
+
+async function pointedAt(pointer: string): Promise<string | undefined> {
+  const { environment } = (await readFile(pointer, 'utf8').then(JSON.parse).catch(() => undefined)) ?? {}
+  return typeof environment === 'string' ? join(dirname(pointer), basename(environment)) : undefined
 }
 
 async function probe(options: PythonEnvironmentOptions): Promise<void> {
@@ -93,9 +99,9 @@ function venvMissing(version: string, exit: Exit): AttemptError {
   return new AttemptError('Final', 'RunnerUnavailable', text)
 }
 
-async function build(draft: string, options: PythonEnvironmentOptions): Promise<void> {
+async function build(place: string, options: PythonEnvironmentOptions): Promise<void> {
   options.onProgress?.({ message: 'creating a virtual environment', done: 0, total: USUAL_PACKAGES })
-  const venv = await run(options, options.python, ['-m', 'venv', draft], PIP_TIMEOUT_MS)
+  const venv = await run(options, options.python, ['-m', 'venv', place], PIP_TIMEOUT_MS)
   options.signal?.throwIfAborted()
   if (venv.code !== 0) {
     const named = /(?:apt(?:-get)? install|package) (python[0-9.]*-venv)/.exec(`${venv.stdout}\n${venv.stderr}`)?.[1]
@@ -106,7 +112,7 @@ async function build(draft: string, options: PythonEnvironmentOptions): Promise<
   }
   let done = 0
   const args = ['-m', 'pip', 'install', '--no-input', '--disable-pip-version-check', '--progress-bar', 'off', '-r', REQUIREMENTS_FILE]
-  const pip = await run(options, pythonOf(draft), args, PIP_TIMEOUT_MS, (line) => {
+  const pip = await run(options, pythonOf(place), args, PIP_TIMEOUT_MS, (line) => {
     const name = /^Collecting ([A-Za-z0-9._-]+)/.exec(line)?.[1]
     if (name !== undefined) options.onProgress?.({ message: `fetching ${name}`, done: ++done, total: Math.max(done, USUAL_PACKAGES) })
     else if (line.startsWith('Installing collected packages')) options.onProgress?.({ message: 'installing packages', done, total: Math.max(done, USUAL_PACKAGES) })
@@ -118,30 +124,32 @@ async function build(draft: string, options: PythonEnvironmentOptions): Promise<
   options.onProgress?.({ message: 'the Python environment is ready', done: USUAL_PACKAGES, total: USUAL_PACKAGES })
 }
 
-async function putInPlace(draft: string, place: string, options: PythonEnvironmentOptions): Promise<void> {
-  for (let tries = 0; ; tries++) {
-    try {
-      return await rename(draft, place)
-    } catch (error) {
-      if (tries > 3 || !(error instanceof Error && 'code' in error && (error.code === 'ENOTEMPTY' || error.code === 'EEXIST'))) throw error
-      // somebody was faster, or what is there is broken: moved aside first, since it cannot be removed at once
-      if (await isUsable(place, options)) return
-      const aside = `${draft}.broken-${tries}`
-      await rename(place, aside).catch(() => {})
-      await rm(aside, { recursive: true, force: true })
-    }
-  }
+/** Points at a finished environment, unless somebody was faster: then theirs is the one. */
+async function choose(place: string, pointer: string, options: PythonEnvironmentOptions): Promise<string> {
+  const other = await usable(pointer, options)
+  if (other !== undefined) return other
+  const broken = await pointedAt(pointer)
+  await writeFile(`${place}.pointer`, JSON.stringify({ environment: basename(place) }))
+  await rename(`${place}.pointer`, pointer)
+  if (broken !== undefined) await removeEnvironment(broken)
+  return place
 }
 
-/** Removes drafts whose maker does not live any more. */
+async function removeEnvironment(place: string): Promise<void> {
+  await rm(place, { recursive: true, force: true })
+  await rm(`${place}.pointer`, { force: true })
+  await rm(`${place}.owner`, { force: true })
+}
+
+/** Removes what no pointer names and whose maker does not live any more: it was interrupted, or replaced. */
 async function removeAbandoned(directory: string): Promise<void> {
   const names = await readdir(directory)
-  for (const name of names.filter((entry) => /\.draft-[0-9]+-[0-9a-f]+$/.test(entry))) {
-    const owner = join(directory, `${name}.owner`)
-    const { pid, startTime } = await readFile(owner, 'utf8').then(JSON.parse).catch(() => ({}))
+  const pointed = await Promise.all(names.filter((name) => name.endsWith('.json')).map((name) => pointedAt(join(directory, name))))
+  for (const place of names.filter((name) => /^[0-9a-f]{16}-[0-9]+-[0-9a-f]{8}$/.test(name)).map((name) => join(directory, name))) {
+    if (pointed.includes(place)) continue
+    const { pid, startTime } = (await readFile(`${place}.owner`, 'utf8').then(JSON.parse).catch(() => undefined)) ?? {}
     if (typeof pid === 'number' && (await readStartTime(pid)) === startTime) continue
-    await rm(join(directory, name), { recursive: true, force: true })
-    await rm(owner, { force: true })
+    await removeEnvironment(place)
   }
 }
 
