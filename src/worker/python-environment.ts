@@ -4,7 +4,7 @@
  * use, so that a half-made one is never seen and two workers cannot disturb each other.
  */
 import { createHash } from 'node:crypto'
-import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { link, mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Clock } from '../base/clock.ts'
@@ -126,13 +126,14 @@ async function build(place: string, options: PythonEnvironmentOptions): Promise<
 
 /** Points at a finished environment, unless somebody was faster: then theirs is the one. */
 async function choose(place: string, pointer: string, options: PythonEnvironmentOptions): Promise<string> {
-  const other = await usable(pointer, options)
-  if (other !== undefined) return other
-  const broken = await pointedAt(pointer)
-  await writeFile(`${place}.pointer`, JSON.stringify({ environment: basename(place) }))
-  await rename(`${place}.pointer`, pointer)
-  if (broken !== undefined) await removeEnvironment(broken)
-  return place
+  const draft = `${place}.pointer`
+  await writeFile(draft, JSON.stringify({ environment: basename(place) }))
+  // of several first ones only one can be linked; a broken one is replaced, and removed when its maker is gone
+  const first = await link(draft, pointer).then(() => true, () => false)
+  const other = first ? undefined : await usable(pointer, options)
+  if (!first && other === undefined) await rename(draft, pointer)
+  else await rm(draft, { force: true })
+  return other ?? place
 }
 
 async function removeEnvironment(place: string): Promise<void> {
