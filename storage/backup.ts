@@ -1,24 +1,30 @@
 /**
- * A bundle: all objects and fences of a store at one revision, as lines of JSON with a digest at the end. It goes into an empty store of either kind,
- * whose revisions are above those of the old one, so that no client takes an old revision for a new one.
+ * A bundle: all objects and fences of a store at one revision, as lines of JSON with a digest at the end. It goes into an empty store of either kind, in which
+ * revisions go on from those of the old one, so that no client takes an old revision for a new one.
  */
 import { createHash } from 'node:crypto'
+import type { Clock } from '../src/base/clock.ts'
 import type { Backend, CommitRequest } from './backend.ts'
 import { commitOnce } from './commit-once.ts'
 import { encodeFence, parseFence } from './fence-record.ts'
 import type { LoadedFence } from './fence-record.ts'
 import { endImport } from './fence-change.ts'
+import { withOffset } from './offset-backend.ts'
 import { Refused } from './refused.ts'
+import { OFFSET_KEY, type RevisionOffset } from './revision-offset.ts'
 import { readPages } from './scan-page.ts'
-import { readStoreFormat, STORE_FORMAT } from './store-format.ts'
+import { FORMAT_KEY, newStoreFormat, PLAIN_FORMAT, readStoreFormat, STORE_FORMAT } from './store-format.ts'
 
 const FORMAT = 'mlops.dev/bundle.1'
 const FENCES = 'meta/fence/'
 const OBJECTS = 'data/'
+const EVERYTHING = { start: '\0', end: '\u{10ffff}' }
 /** Objects that are written at once. */
 const IN_FLIGHT = 64
-/** Revisions that are made up for by writes that say nothing; more would take too long. */
-const MOST_SKIPPED = 2_000_000
+/** What the old store may have gone on to after the bundle was taken, or the mark was written. */
+const MARGIN = 1_000_000
+/** Below it, revisions stay safe integers whatever comes. */
+const HIGHEST_REVISION = 2 ** 52
 
 /** First line. */
 export interface BundleHeader {
@@ -51,7 +57,7 @@ export async function* backup(backend: Backend, about: { readonly program: strin
   const format = await readStoreFormat(backend)
   const { engine, revision } = await backend.status()
   const header: BundleHeader = {
-    bundle: FORMAT, store: format?.id ?? '', storeFormat: format?.format ?? STORE_FORMAT, engine, revision,
+    bundle: FORMAT, store: format?.id ?? '', storeFormat: PLAIN_FORMAT, engine, revision,
     takenAt: new Date(about.now).toISOString(), program: about.program,
   }
   const digest = createHash('sha256')
@@ -115,9 +121,13 @@ function parse(line: string): unknown {
 
 function parseHeader(line: string): BundleHeader {
   const header = parse(line) as Partial<BundleHeader> | null
-  if (header?.bundle !== FORMAT || !Number.isSafeInteger(header.revision)) throw new Refused('DamagedBundle', `this is no bundle of the form ${FORMAT}`)
+  if (header?.bundle !== FORMAT || !isRevision(header.revision)) throw new Refused('DamagedBundle', `this is no bundle of the form ${FORMAT}`)
   if ((header.storeFormat ?? 0) > STORE_FORMAT) throw new Refused('NewerStore', `the bundle has store format ${header.storeFormat}, this program reads ${STORE_FORMAT}`)
   return header as BundleHeader
+}
+
+function isRevision(value: unknown): boolean {
+  return Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) < HIGHEST_REVISION
 }
 
 function parseEntry(line: string): BundleEntry {
@@ -127,16 +137,25 @@ function parseEntry(line: string): BundleEntry {
   return entry as BundleEntry
 }
 
+/** How a bundle is put into a store. */
+export interface RestoreOptions {
+  /** Name and release of the program. */
+  readonly program: string
+  readonly clock: Clock
+  /** A revision that clients may have seen, when that is above the bundle's. */
+  readonly above?: number
+  readonly onProgress?: (done: number, total: number) => void
+}
+
 /**
- * Puts a bundle into an empty store. `open` gives its lines, twice: all of it is checked before anything is written. Until the end every resource is Importing, so that no
- * program serves half of it. Throws Refused for a store that is not empty, or whose revisions cannot be brought above the old ones.
+ * Puts a bundle into an empty store. `open` gives its lines, twice: all of it is checked before anything is written. Revisions go on from those of the old store: where the
+ * backend's are lower, an offset makes up for it, and the store is then to be opened with `openRevisions`. Until the end every resource is Importing, so that no program serves
+ * half of it. Throws Refused for a store that is not empty.
  */
-export async function restore(
-  backend: Backend, open: () => AsyncIterable<string>, options: { readonly onProgress?: (done: number, total: number) => void } = {},
-): Promise<BundleTrailer> {
+export async function restore(empty: Backend, open: () => AsyncIterable<string>, options: RestoreOptions): Promise<BundleTrailer> {
   const { header, trailer } = await checkBundle(open())
-  await checkEmpty(backend)
-  await passRevision(backend, header.revision)
+  await checkEmpty(empty)
+  const backend = await beginStore(empty, header, options)
   const importing = new Map<string, LoadedFence>()
   const writing = new Set<Promise<unknown>>()
   let done = 0
@@ -157,26 +176,23 @@ export async function restore(
 }
 
 async function checkEmpty(backend: Backend): Promise<void> {
-  const { count } = await backend.range({ start: '\0', end: '\u{10ffff}', countOnly: true })
+  const { count } = await backend.range({ ...EVERYTHING, countOnly: true })
   if (count > 0) throw new Refused('NotEmpty', `the store is not empty (${count} keys): restore into a new one, nothing was written`)
 }
 
-/** Brings the store's revision above the old one, with writes of a key that nobody watches. */
-async function passRevision(backend: Backend, old: number): Promise<void> {
-  const { revision, engine } = await backend.status()
-  const gap = old - revision
-  if (gap <= 0) return
-  if (gap > MOST_SKIPPED) {
-    throw new Refused(
-      'RevisionsBehind',
-      `the store (${engine}) is at revision ${revision} and the bundle was taken at ${old}: clients would take old revisions for new ones. ` +
-        'For etcd, start from a snapshot restored with --bump-revision and --mark-compacted',
-    )
+/** Writes the records of the store, on the condition that it is still empty; returns it at the revisions that it has from then on. */
+async function beginStore(empty: Backend, header: BundleHeader, { program, clock, above = 0 }: RestoreOptions): Promise<Backend> {
+  const floor = Math.max(header.revision, above) + MARGIN
+  const offset = Math.max(0, floor - (await empty.currentRevision()))
+  const format = newStoreFormat(program, clock, offset > 0 ? STORE_FORMAT : PLAIN_FORMAT)
+  const records: [key: string, record: object][] = [[FORMAT_KEY, format]]
+  if (offset > 0) records.push([OFFSET_KEY, { offset, above: floor, from: header.store } satisfies RevisionOffset])
+  const request: CommitRequest = {
+    compare: [{ key: FORMAT_KEY, modRevision: 0 }, { ...EVERYTHING, modRevisionBelow: 1 }],
+    put: records.map(([key, record]) => ({ key, value: Buffer.from(JSON.stringify(record)) })),
   }
-  const value = Buffer.from(JSON.stringify({ above: old }))
-  for (let left = gap; left > 0; left -= IN_FLIGHT) {
-    await Promise.all(Array.from({ length: Math.min(IN_FLIGHT, left) }, () => backend.commit({ compare: [], put: [{ key: 'meta/rv', value }] })))
-  }
+  await commitNew(empty, request, FORMAT_KEY)
+  return withOffset(empty, offset)
 }
 
 /** The fence as it was, without a job and its revisions, which mean nothing in another store. */

@@ -70,7 +70,7 @@ export async function checkMark(backend: Backend, place: MarkPlace, store: strin
   throw new Refused(
     'RestoredSnapshot',
     `the store is at revision ${revision}, and clients may have seen ${mark.revision} (${place.name}): it is ${which}. ` +
-      'Take a bundle of it with `storage backup` and `storage restore` that into an empty store, which begins above all revisions of this one',
+      'Take a bundle of it with `storage backup` and `storage restore` that into an empty store, which goes on above that revision',
   )
 }
 

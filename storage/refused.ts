@@ -12,7 +12,6 @@ export const EXIT_CODES = {
   RetiredVersion: 3,
   Frozen: 3,
   NotEmpty: 3,
-  RevisionsBehind: 3,
   DamagedBundle: 3,
   Changed: 3,
   StoreBusy: 3,

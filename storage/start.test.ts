@@ -47,10 +47,10 @@ describe('the store as a whole', () => {
 
   test('10: a layout that is newer', async () => {
     await using backend = openMemoryBackend()
-    const newer = { format: 3, minimumReader: 2, createdBy: 'mlops-apiserver 4.0.0', createdAt: '', id: 'x' }
+    const newer = { format: 4, minimumReader: 3, createdBy: 'mlops-apiserver 4.0.0', createdAt: '', id: 'x' }
     await backend.commit({ compare: [], put: [{ key: 'meta/format', value: Buffer.from(JSON.stringify(newer)) }] })
     const revision = await backend.currentRevision()
-    await assert.rejects(startStore(backend, program()), { reason: 'NewerStore', exitCode: 10, message: /newer layout \(format 3, made by mlops-apiserver 4\.0\.0; .* run the newer release/ })
+    await assert.rejects(startStore(backend, program()), { reason: 'NewerStore', exitCode: 10, message: /newer layout \(format 4, made by mlops-apiserver 4\.0\.0; .* run the newer release/ })
     assert.equal(await backend.currentRevision(), revision)
     await backend.commit({ compare: [], put: [{ key: 'meta/format', value: Buffer.from('{') }] })
     await assert.rejects(startStore(backend, program()), { exitCode: 10 })

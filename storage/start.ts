@@ -14,6 +14,7 @@ import type { MarkKeeper, MarkPlace } from './high-water-mark.ts'
 import { Refused } from './refused.ts'
 import { register } from './replicas.ts'
 import type { Announcement, Registration } from './replicas.ts'
+import { checkRevisions } from './revision-offset.ts'
 import { readPages } from './scan-page.ts'
 import { openStoreFormat } from './store-format.ts'
 import type { StoreFormat } from './store-format.ts'
@@ -38,6 +39,7 @@ export interface StartedStore extends AsyncDisposable {
 /** Checks the store as a whole: exit codes 10 and 11. `place` keeps the high-water mark. Throws Refused. */
 export async function startStore(backend: Backend, program: Program, place?: MarkPlace): Promise<StartedStore> {
   const format = await openStoreFormat(backend, program.name, program.clock)
+  await checkRevisions(backend)
   let keeper: MarkKeeper | undefined
   if (place) {
     await checkMark(backend, place, format.id)

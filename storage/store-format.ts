@@ -4,8 +4,10 @@ import { commitOnce } from './commit-once.ts'
 import { Refused } from './refused.ts'
 import type { Clock } from '../src/base/clock.ts'
 
-/** The layout that this program writes. */
-export const STORE_FORMAT = 1
+/** The newest layout that this program reads: 1, and 2 for a store whose revisions have an offset (revision-offset.ts). */
+export const STORE_FORMAT = 2
+/** The layout of objects and fences, and of a store without an offset. */
+export const PLAIN_FORMAT = 1
 
 /** The record at `meta/format`. */
 export interface StoreFormat {
@@ -19,14 +21,16 @@ export interface StoreFormat {
   readonly id: string
 }
 
-const KEY = 'meta/format'
+export const FORMAT_KEY = 'meta/format'
+
+/** The record of a new store. */
+export function newStoreFormat(program: string, clock: Clock, format: number): StoreFormat {
+  return { format, minimumReader: format, createdBy: program, createdAt: new Date(clock.now()).toISOString(), id: clock.uuid() }
+}
 
 /** Reads the record, or makes it in a store that has none. Throws Refused for a store that needs a newer program. */
 export async function openStoreFormat(backend: Backend, program: string, clock: Clock): Promise<StoreFormat> {
-  const made: StoreFormat = {
-    format: STORE_FORMAT, minimumReader: STORE_FORMAT, createdBy: program, createdAt: new Date(clock.now()).toISOString(), id: clock.uuid(),
-  }
-  const found = (await readStoreFormat(backend)) ?? (await create(backend, made))
+  const found = (await readStoreFormat(backend)) ?? (await create(backend, newStoreFormat(program, clock, PLAIN_FORMAT)))
   if (found.minimumReader > STORE_FORMAT) {
     throw new Refused(
       'NewerStore',
@@ -39,7 +43,7 @@ export async function openStoreFormat(backend: Backend, program: string, clock: 
 
 /** The record; undefined in a store that has none. Throws Refused for one that cannot be read. */
 export async function readStoreFormat(backend: Backend): Promise<StoreFormat | undefined> {
-  const kv = await backend.get(KEY)
+  const kv = await backend.get(FORMAT_KEY)
   if (!kv) return undefined
   try {
     const record = JSON.parse(Buffer.from(kv.value).toString()) as Partial<StoreFormat>
@@ -47,10 +51,10 @@ export async function readStoreFormat(backend: Backend): Promise<StoreFormat | u
   } catch {
     // Answered below.
   }
-  throw new Refused('NewerStore', `the record ${KEY} cannot be read: this is no store of this program, or one of a much newer release`)
+  throw new Refused('NewerStore', `the record ${FORMAT_KEY} cannot be read: this is no store of this program, or one of a much newer release`)
 }
 
 async function create(backend: Backend, record: StoreFormat): Promise<StoreFormat> {
-  const result = await commitOnce(backend, { compare: [{ key: KEY, modRevision: 0 }], put: [{ key: KEY, value: Buffer.from(JSON.stringify(record)) }] }, KEY)
+  const result = await commitOnce(backend, { compare: [{ key: FORMAT_KEY, modRevision: 0 }], put: [{ key: FORMAT_KEY, value: Buffer.from(JSON.stringify(record)) }] }, FORMAT_KEY)
   return result.succeeded ? record : ((await readStoreFormat(backend)) as StoreFormat)
 }

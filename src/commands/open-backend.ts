@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Backend } from '../../storage/backend.ts'
 import { markFile, type MarkPlace } from '../../storage/high-water-mark.ts'
+import { openRevisions } from '../../storage/revision-offset.ts'
 import type { EtcdTls } from '../../storage/etcd-member.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -26,12 +27,22 @@ export function storeDirectory({ dataDir }: Pick<Config, 'dataDir'>): string {
   return join(dataDir, 'store')
 }
 
-/** Opens it. Rejects as the engine does, with ConfigError for settings that make no sense. */
+/** Opens it. Rejects as the engine does, with ConfigError for settings that make no sense, with Refused for a store whose revisions nobody can tell. */
 export async function openBackend(config: BackendConfig, around: { readonly clock: Clock; readonly log: Log }): Promise<OpenedBackend> {
   const mark = markFile(join(config.dataDir, 'high-water-mark.json'))
-  if (config.etcdServers.length > 0) return { backend: await openDistributed(config, around), exclusive: false, mark }
+  const exclusive = config.etcdServers.length === 0
+  const engine = exclusive ? await openEmbedded(config, around) : await openDistributed(config, around)
+  try {
+    return { backend: await openRevisions(engine), exclusive, mark }
+  } catch (error) {
+    await engine.close()
+    throw error
+  }
+}
+
+async function openEmbedded(config: BackendConfig, around: { readonly clock: Clock; readonly log: Log }): Promise<Backend> {
   const { openSqlite } = await import('../../storage/sqlite.ts')
-  return { backend: await openSqlite({ directory: storeDirectory(config), ...around }), exclusive: true, mark }
+  return await openSqlite({ directory: storeDirectory(config), ...around })
 }
 
 async function openDistributed(config: BackendConfig, around: { readonly clock: Clock; readonly log: Log }): Promise<Backend> {

@@ -7,6 +7,7 @@ import { Compacted } from '../../../storage/backend.ts'
 import { restore, type BundleTrailer } from '../../../storage/backup.ts'
 import { makeDirectories } from '../../base/make-directories.ts'
 import { openBackend } from '../open-backend.ts'
+import { programName } from '../own-version.ts'
 import { openProgress } from '../show-progress.ts'
 import { formatCount } from './describe.ts'
 import { UsageError } from './exit-code.ts'
@@ -62,11 +63,12 @@ export async function runRestore(options: CommandOptions, file: string): Promise
   try {
     if (place.kind !== 'store') throw new UsageError('restore needs the store itself, which no server may use: give --data-dir or --etcd-servers')
     if (place.config.etcdServers.length === 0) makeDirectories(place.config.dataDir)
-    const { backend } = await openBackend(place.config, { clock, log })
+    const { backend, mark } = await openBackend(place.config, { clock, log })
     try {
       const lines = (): AsyncIterable<string> => createInterface({ input: createReadStream(file), crlfDelay: Infinity })
       const onProgress = (done: number, total: number): void => display?.update('restore', { done, total, message: file })
-      const trailer = await restore(backend, lines, { onProgress })
+      const above = (await mark.read())?.revision
+      const trailer = await restore(backend, lines, { program: programName(), clock, onProgress, ...(above !== undefined && { above }) })
       display?.stop()
       printer(options)(trailer, ({ count }) => [`${formatCount(count)} entries restored`])
       return 0
