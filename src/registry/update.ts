@@ -71,7 +71,7 @@ async function attempt(store: ResourceStore, live: LiveEntry, transform: Transfo
   const old = attachRevision(store.codec.view(live.hub, options.version), live.revision)
   const sent = transform(old, live.hub)
   if (options.kind === 'put') checkUid(store, sent.metadata.uid, old, options)
-  const deduped = dedupOwnerReferences(sent, options.kind === 'put' ? 'request' : 'admission')
+  const deduped = dedupOwnerReferences(sent, 'admission')
   if (deduped.warning) options.warn(deduped.warning)
   const owned =
     options.kind === 'apply' || options.subresource === 'scale'

@@ -2,6 +2,7 @@
  * RequestInfo → registry: one function a verb, its checks in upstream's order.
  * upstream: apiserver/pkg/endpoints/handlers/{create,update,patch,delete,get}.go
  */
+import { dedupOwnerReferences } from '../api/metadata.ts'
 import { exactName, parseFieldSelector } from '../api/selector.ts'
 import { methodNotSupported, badRequest } from '../api/status.ts'
 import { apply } from '../registry/apply.ts'
@@ -71,8 +72,11 @@ async function serveUpdate(context: RequestContext): Promise<void> {
   const bytes = await readBody(req)
   const options = parseModifyOptions(info.query, 'UpdateOptions')
   const body = receiveBody(context, bytes, bodyMediaType(req.headers['content-type']), options.fieldValidation)
-  const object = settleNamespace(body, objectNamespace(context))
-  checkName(object, name)
+  const settled = settleNamespace(body, objectNamespace(context))
+  checkName(settled, name)
+  // Before it is known whether there is such an object.
+  const { object, warning } = dedupOwnerReferences(settled)
+  if (warning) context.warnings.add(warning)
   const update_: UpdateOptions = { ...writeOptions(context, options), name, kind: 'put' }
   respondObject(context, negotiated, await update(store, () => object, update_))
 }
