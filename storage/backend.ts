@@ -108,6 +108,10 @@ export interface BackendStatus {
   readonly compactedRevision: number
   /** Bytes used on disk. */
   readonly bytes: number
+  /** The store's room, where it can tell: bytes in all, bytes left until it refuses writes, and how many of those work that can wait should leave to others. */
+  readonly space?: { readonly limitBytes: number; readonly freeBytes: number; readonly reserveBytes: number }
+  /** What is added to the revisions of the engine, where something is. */
+  readonly offset?: number
 }
 
 /** Nine methods. All reject with Unavailable when the store cannot be reached or is closed. */

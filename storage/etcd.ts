@@ -19,6 +19,7 @@ import { openProgress } from './etcd-progress.ts'
 import type { Progress } from './etcd-progress.ts'
 import { openReads } from './etcd-reads.ts'
 import type { EtcdReads } from './etcd-reads.ts'
+import { openQuota, spaceOf } from './etcd-space.ts'
 import { openTransport } from './etcd-transport.ts'
 import type { EtcdTransport, TransportOptions } from './etcd-transport.ts'
 import { followAll } from './etcd-watch.ts'
@@ -81,6 +82,7 @@ function createBackend(options: EtcdOptions, parts: Parts): Backend {
   const watching = openWatching(options, parts, calls)
   const { commits, progress } = watching
   const leases = openLeases(transport, calls.run)
+  const quota = openQuota(options)
   const compact = async (to: number): Promise<void> => {
     const current = await reads.currentRevision()
     if (to > current) throw new FutureRevision(current)
@@ -111,7 +113,7 @@ function createBackend(options: EtcdOptions, parts: Parts): Backend {
       }),
     lease: (ttlSeconds) => calls.run(() => leases.grant(ttlSeconds)),
     compact: (to) => calls.run(() => compact(to)),
-    status: () => calls.run(() => readStatus(transport, reads)),
+    status: () => calls.run(() => readStatus(transport, reads, quota)),
     close: () => (closing ??= close()),
     [Symbol.asyncDispose]: () => backend.close(),
   }
@@ -176,9 +178,10 @@ function openWatching({ clock, log, requestTimeoutMs }: EtcdOptions, { transport
   }
 }
 
-async function readStatus(transport: EtcdTransport, reads: EtcdReads): Promise<BackendStatus> {
-  const [{ version, dbSize }, revision, compactedRevision] = await Promise.all([transport.status(), reads.currentRevision(), reads.learnCompacted()])
-  return { engine: `etcd ${version}`, revision, compactedRevision, bytes: Number(dbSize) }
+async function readStatus(transport: EtcdTransport, reads: EtcdReads, readQuota: () => Promise<number | undefined>): Promise<BackendStatus> {
+  const [status, revision, compactedRevision, quota] = await Promise.all([transport.status(), reads.currentRevision(), reads.learnCompacted(), readQuota()])
+  const space = spaceOf(status, quota)
+  return { engine: `etcd ${status.version}`, revision, compactedRevision, bytes: Number(status.dbSize), ...(space && { space }) }
 }
 
 function ignoreCompacted(err: unknown): void {

@@ -60,7 +60,7 @@ function createBackend(inner: Backend, offset: number): Backend {
     compact: async (revision) => (revision > offset ? await call(inner.compact(revision - offset)) : void (await inner.currentRevision())),
     async status() {
       const status = await inner.status()
-      return { ...status, revision: status.revision + offset, compactedRevision: Math.max(status.compactedRevision, 1) + offset }
+      return { ...status, offset, revision: status.revision + offset, compactedRevision: Math.max(status.compactedRevision, 1) + offset }
     },
     close: () => inner.close(),
     [Symbol.asyncDispose]: () => inner.close(),

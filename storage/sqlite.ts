@@ -2,6 +2,7 @@
  * The embedded store: SQLite in a worker thread, durable when a commit resolves, for one process at a time. Many commits share one
  * transaction; the event loop stays free. See sqlite-worker.ts for the work and sqlite-tables.ts for the layout.
  */
+import { statfs } from 'node:fs/promises'
 import type { Clock } from '../src/base/clock.ts'
 import type { Log } from '../src/base/log.ts'
 import type { Backend, CommitRequest, CommitResult, KeyValue, WatchEvent } from './backend.ts'
@@ -17,6 +18,8 @@ import type { Link } from './sqlite-link.ts'
 export { DirectoryUnusable, StoreLocked } from './sqlite-protocol.ts'
 
 const COMPACT_AFTER_MS = 5 * 60_000
+/** Of the disk, and bytes, what work that can wait leaves to others. */
+const [RESERVE, MOST_RESERVED] = [0.05, 256 * 1024 * 1024]
 const REVISION_EPOCH = Date.UTC(2020, 0, 1)
 
 export interface SqliteOptions {
@@ -47,7 +50,7 @@ export async function openSqlite({ directory, clock, log, compactAfterMs = COMPA
   const leases = openLeaseTable(clock, async (id) => {
     await link.call('endLease', id, { onResult: ({ events, revision }) => feed.publish(events, revision) })
   })
-  const backend = createBackend(link, feed, leases, () => compactor.stop())
+  const backend = createBackend(directory, link, feed, leases, () => compactor.stop())
   const compactor = startCompactor({
     clock,
     log,
@@ -68,7 +71,7 @@ function firstRevision(clock: Clock): number {
   return Math.max(1, Math.floor((clock.now() - REVISION_EPOCH) * 100))
 }
 
-function createBackend(link: Link, feed: EventFeed, leases: LeaseTable, stopCompactor: () => void): Backend {
+function createBackend(directory: string, link: Link, feed: EventFeed, leases: LeaseTable, stopCompactor: () => void): Backend {
   let compacted = link.compactedRevision
   const backend: Backend = {
     get: (key) => link.call('get', key),
@@ -97,8 +100,10 @@ function createBackend(link: Link, feed: EventFeed, leases: LeaseTable, stopComp
         },
       }),
     async status() {
-      const bytes = await link.call('size', undefined)
-      return { engine: 'sqlite', revision: feed.revision, compactedRevision: compacted, bytes }
+      const [bytes, disk] = await Promise.all([link.call('size', undefined), statfs(directory)])
+      const limitBytes = disk.blocks * disk.bsize
+      const space = { limitBytes, freeBytes: disk.bavail * disk.bsize, reserveBytes: Math.min(limitBytes * RESERVE, MOST_RESERVED) }
+      return { engine: 'sqlite', revision: feed.revision, compactedRevision: compacted, bytes, space }
     },
     async close() {
       stopCompactor()
