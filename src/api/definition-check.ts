@@ -84,5 +84,7 @@ function storedErrors(versions: readonly VersionProps[]): FieldError[] {
   const [first] = storage
   const error = (value: unknown, detail: string): FieldError => fieldError('FieldValueInvalid', 'status.storedVersions', value, detail)
   if (first === undefined) return [error(null, 'must have at least one stored version')]
-  return storage.filter((name) => name !== first).map((name) => error([first], `must have the storage version ${name}`))
+  const at = versions.findIndex((version) => version.name === first || (first === '' && version.name === undefined))
+  const others = versions.filter((version, i) => version.storage && i !== at)
+  return others.map(({ name = '' }) => error([first], `must have the storage version ${name}`))
 }

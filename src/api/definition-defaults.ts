@@ -3,12 +3,14 @@
  * upstream: apiextensions-apiserver/pkg/apiserver/schema/defaulting/{validation,surroundingobject}.go
  */
 import { compileRules } from './cel.ts'
+import { valueType } from './cel-values.ts'
 import { itemSchema, type SchemaProps } from './definition-props.ts'
 import { schemaNames } from './definition-structural.ts'
 import { coerceEmbeddedValue, embeddedValueErrors } from './embedded.ts'
 import { DecodeError } from './go-json-error.ts'
 import { deepEqual, isObject, type Json, type JsonObject, type KubeObject } from './object.ts'
 import { prune } from './prune.ts'
+import { keepFormats } from './schema-node.ts'
 import type { Schema } from './schema.ts'
 import { fieldError, NIL_PATH, type FieldError } from './status.ts'
 import { validateSchema } from './validate.ts'
@@ -79,7 +81,9 @@ function checkDefault({ faults, root, surround, insideMeta }: Walk, schema: Sche
     metaErrors = embeddedValueErrors(coerced, own, at)
   }
   if (metaErrors.length > 0) return void faults.errors.push(...metaErrors)
-  const errors = validateSchema(coerced, withoutIntOrString(own)).map((error) => below(error, at))
+  const plain = withoutIntOrString(own)
+  keepFormats(plain)
+  const errors = validateSchema(coerced, plain).map((error) => below(error, at))
   if (errors.length > 0) return void faults.errors.push(...errors)
   checkRules(faults, own, coerced, at)
 }
@@ -119,6 +123,11 @@ function below(error: FieldError, path: string): FieldError {
 const FIELD = 'value'
 
 function checkRules(faults: DefaultFaults, schema: Schema, value: Json, at: string): void {
+  if (schema['x-kubernetes-validations']?.length && valueType(schema, schema['x-kubernetes-embedded-resource'] === true) === undefined) {
+    const text = 'rule compiler initialization error: failed to convert to declType for CEL validation rules'
+    faults.errors.push(fieldError('FieldValueInvalid', at, schema.type ?? '', text))
+    return
+  }
   let rules: ReturnType<typeof compileRules>
   try {
     rules = compileRules({ type: 'object', properties: { [FIELD]: schema } })

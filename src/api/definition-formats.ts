@@ -2,7 +2,7 @@
 import type { InternalSpec } from './definition-internal.ts'
 import { additionalSchema, itemSchema, type SchemaProps } from './definition-props.ts'
 import { schemaNames } from './definition-structural.ts'
-import { formatCheck } from './formats.ts'
+import { supportedFormat } from './formats.ts'
 import { goQuote } from './status.ts'
 
 /** One warning for each unknown format in a definition's schemas. */
@@ -15,14 +15,8 @@ export function formatWarnings(spec: InternalSpec): string[] {
 }
 
 function collect(schema: SchemaProps, found: string[]): void {
-  if (schema.format !== undefined && !isKnown(schema.format, schema.type ?? '')) found.push(schema.format)
+  if (schema.format !== undefined && supportedFormat(schema.format, schema.type) === '') found.push(schema.format)
   const children = [itemSchema(schema), ...(schema.allOf ?? []), ...(schema.anyOf ?? []), ...(schema.oneOf ?? []), schema.not]
   for (const name of schemaNames(schema.properties)) children.push(schema.properties?.[name])
   for (const child of [...children, additionalSchema(schema)]) if (child !== undefined) collect(child, found)
-}
-
-function isKnown(format: string, type: string): boolean {
-  if (type === '' || type === 'string') return formatCheck(format) !== undefined
-  if (type === 'integer') return format === 'int32' || format === 'int64'
-  return type === 'number' && (format === 'float' || format === 'double')
 }

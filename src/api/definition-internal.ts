@@ -41,13 +41,20 @@ export function internalSpec({ spec }: DefinitionProps): InternalSpec {
   }
 }
 
+// Of a schema; other members that may be empty objects are pointers to structs.
+const MAPS = new Set(['properties', 'patternProperties', 'dependencies', 'definitions'])
+// A pointer, whatever it points to.
+const NOT_A_LIST = 'items'
+
 // upstream: equality.Semantic.DeepEqual, for which an empty list or map is as good as none. Pointers to empty structs are not.
-function semanticEqual(a: Json | undefined, b: Json | undefined): boolean {
+function semanticEqual(a: Json | undefined, b: Json | undefined, key = ''): boolean {
+  if ((a === undefined) !== (b === undefined) && key === NOT_A_LIST) return false
+  if (MAPS.has(key)) return semanticEqual(a ?? {}, b ?? {})
   if (Array.isArray(a) || Array.isArray(b)) {
     const left = (a ?? []) as Json[]
     const right = (b ?? []) as Json[]
     return Array.isArray(left) && Array.isArray(right) && left.length === right.length && left.every((item, i) => semanticEqual(item, right[i]))
   }
   if (!isObject(a) || !isObject(b)) return a === b || (typeof a === 'object' && typeof b === 'object' && JSON.stringify(a) === JSON.stringify(b))
-  return [...new Set([...Object.keys(a), ...Object.keys(b)])].every((key) => semanticEqual(a[key], b[key]))
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])].every((key) => semanticEqual(a[key], b[key], key))
 }

@@ -73,7 +73,7 @@ function children(schema: SchemaProps, path: string, scope: Scope, root: boolean
   const items = schema['x-kubernetes-list-type'] === 'map' ? scope : uncorrelated(scope, path)
   below(itemSchema(schema), `${path}.items`, items)
   if (Array.isArray(schema.items)) for (const [i, item] of schema.items.entries()) below(item, `${path}.items[${i}]`, items)
-  each(schema.dependencies, (name, child) => below(Array.isArray(child) ? undefined : (child as SchemaProps), `${path}.dependencies[${name}]`, composed))
+  each(schema.dependencies, (name, child) => below(child === null || Array.isArray(child) ? undefined : (child as SchemaProps), `${path}.dependencies[${name}]`, composed))
 }
 
 function each<T>(entries: { readonly [name: string]: T } | undefined, visitEntry: (name: string, entry: T) => void): void {

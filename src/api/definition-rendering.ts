@@ -79,9 +79,9 @@ function limits(schema: SchemaProps): Member[] {
 const schemas = (entries: SchemaMap | undefined): string => map(entries, renderSchema)
 
 /** JSONSchemaPropsOrArray. */
-export function renderItems(items: NonNullable<SchemaProps['items']>): string {
+export function renderItems(items: Exclude<SchemaProps['items'], undefined>): string {
   const several = Array.isArray(items)
-  return struct(['Schema', several ? 'null' : renderSchema(items as SchemaProps)], ['JSONSchemas', several && items.length > 0 ? list(items, renderSchema) : 'null'])
+  return struct(['Schema', several || items === null ? 'null' : renderSchema(items as SchemaProps)], ['JSONSchemas', several ? list(items, renderSchema) : 'null'])
 }
 
 function renderOrBool(given: SchemaProps | boolean): string {
@@ -89,9 +89,9 @@ function renderOrBool(given: SchemaProps | boolean): string {
   return struct(['Allows', 'true'], ['Schema', renderSchema(given)])
 }
 
-function renderDependency(given: SchemaProps | readonly string[]): string {
+function renderDependency(given: SchemaProps | readonly string[] | null): string {
   const names = Array.isArray(given)
-  return struct(['Schema', names ? 'null' : renderSchema(given as SchemaProps)], ['Property', names && given.length > 0 ? value(given) : 'null'])
+  return struct(['Schema', names || given === null ? 'null' : renderSchema(given as SchemaProps)], ['Property', names ? value(given) : 'null'])
 }
 
 /** ValidationRule. */

@@ -5,7 +5,7 @@
 import { compileRules, usesOldSelf } from './cel.ts'
 import { valueType } from './cel-values.ts'
 import type { RefusedRule } from './definition-defaults.ts'
-import type { RuleProps, SchemaProps } from './definition-props.ts'
+import { itemSchema, type RuleProps, type SchemaProps } from './definition-props.ts'
 import { structuralFault } from './definition-structural.ts'
 import { resolveFieldPath } from './field-path.ts'
 import type { Schema, ValidationRule } from './schema.ts'
@@ -108,7 +108,8 @@ function compileFault(bare: SchemaProps, rule: RuleProps, root: boolean): string
 
 function withoutRules(schema: SchemaProps): SchemaProps {
   const { 'x-kubernetes-validations': _, ...rest } = schema
-  const items = schema.items === undefined || Array.isArray(schema.items) ? {} : { items: withoutRules(schema.items as SchemaProps) }
+  const own = itemSchema(schema)
+  const items = own === undefined ? {} : { items: withoutRules(own) }
   const additional = typeof schema.additionalProperties === 'object' ? { additionalProperties: withoutRules(schema.additionalProperties) } : {}
   const properties =
     schema.properties === undefined ? {} : { properties: Object.fromEntries(Object.entries(schema.properties).map(([name, one]) => [name, withoutRules(one)])) }

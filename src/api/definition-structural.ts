@@ -191,7 +191,7 @@ function restrictsMetadata(metadata: SchemaProps): boolean {
   return Object.entries(metadata).some(([key, value]) => {
     if (key === 'type' || key === 'default' || key === '$ref') return false
     if (key === 'properties' && Object.keys(value as object).every((name) => name === 'name' || name === 'generateName')) return false
-    return !EMPTY_IS_NOTHING.has(key) || Object.keys(value as object).length > 0
+    return !EMPTY_IS_NOTHING.has(key) || (value !== null && Object.keys(value as object).length > 0)
   })
 }
 

@@ -63,6 +63,8 @@ function readSchema(node: JsonObject): JsonObject {
     if (limit instanceof Float || typeof limit === 'bigint') schema[key] = limit instanceof Float ? limit.value : Number(limit)
   }
   for (const key of NODES) if (isObject(schema[key])) schema[key] = readSchema(schema[key])
+  // A list without schemas, or nothing at all, is taken where no items are needed.
+  if (!isObject(schema.items)) delete schema.items
   for (const key of NODE_LISTS) if (Array.isArray(schema[key])) schema[key] = schema[key].map((item) => (isObject(item) ? readSchema(item) : item))
   if (isObject(schema.properties)) {
     schema.properties = Object.fromEntries(Object.entries(schema.properties).map(([name, property]) => [name, isObject(property) ? readSchema(property) : property]))

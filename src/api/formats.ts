@@ -45,7 +45,7 @@ const FORMATS = new Map<string, (text: string) => boolean>([
   ['k8slongname', (text) => subdomainErrors(text).length === 0],
 ])
 
-// Kept since 1.36 on their own types, so that they take part in the check of the type.
+// Kept since 1.36, so that they take part in the check of the type.
 const NUMBER_FORMATS: Record<string, readonly string[]> = { integer: ['int32', 'int64'], number: ['float', 'double'] }
 
 /** The check of a string format, or undefined when the format is not known. Dashes in the name do not count. */
@@ -53,8 +53,11 @@ export function formatCheck(format: string): ((text: string) => boolean) | undef
   return FORMATS.get(format.replaceAll('-', ''))
 }
 
-/** The format as validation sees it: "" for one that is not known. */
+/**
+ * The format as validation sees it: "" for one that is not known for the type.
+ * upstream: apiextensions-apiserver/pkg/apiserver/validation/formats.go StripUnsupportedFormatsPostProcessorForVersion
+ */
 export function supportedFormat(format: string, type: string | undefined): string {
-  if (formatCheck(format) !== undefined) return format
-  return type !== undefined && (NUMBER_FORMATS[type] ?? []).includes(format) ? format : ''
+  if (type === undefined || type === '' || type === 'string') return formatCheck(format) === undefined ? '' : format
+  return (NUMBER_FORMATS[type] ?? []).includes(format) ? format : ''
 }

@@ -148,7 +148,7 @@ class Decoder {
   private bytes(value: Json, type: GoType, at: Place): Json | undefined {
     if (Array.isArray(value)) {
       const byte: GoType = { kind: 'int32', go: 'uint8' }
-      for (const item of value) if (!isInteger(item) || item < 0 || item > 255) this.mismatch(item, byte, at, isNumber(item) ? `number ${numberText(item, this.options.sorted)}` : jsonKind(item))
+      for (const item of value) if (item !== null && (!isInteger(item) || item < 0 || item > 255)) this.mismatch(item, byte, at, isNumber(item) ? `number ${numberText(item, this.options.sorted)}` : jsonKind(item))
       return undefined
     }
     if (typeof value !== 'string') return this.mismatch(value, type, at)
@@ -165,7 +165,7 @@ class Decoder {
   private metadata(value: Json, type: GoType, at: Place): Json | undefined {
     if (!isObject(value)) return this.mismatch(value, type, at)
     try {
-      const { metadata, unknown } = coerceObjectMeta(value, { lenient: false })
+      const { metadata, unknown } = coerceObjectMeta(value, { lenient: false, inOrder: !this.options.sorted })
       this.unknown.push(...unknown.map((path) => `${at.path}.${path}`))
       return metadata
     } catch (error) {
@@ -182,7 +182,7 @@ class Decoder {
     if (kind === 'schemaOrBool' && typeof value === 'boolean') return value
     if (isObject(value)) return this.below(value, SCHEMA, at)
     if (kind === 'schemaOrBool') throw new DecodeError('boolean or JSON schema expected')
-    if (!Array.isArray(value)) return []
+    if (!Array.isArray(value)) return NEITHER
     const of: GoType = kind === 'schemaOrList' ? SCHEMA : { kind: 'string', go: 'string' }
     return this.below(value, { kind: 'list', go: `[]${of.go}`, of }, at)
   }
@@ -200,10 +200,13 @@ class Decoder {
   }
 }
 
+// What is neither of both is set all the same, to nothing.
+const NEITHER = null
+
 function zero(type: GoType): Json {
   if (type.kind === 'string') return ''
   if (type.kind === 'json') return null
-  return type.kind === 'schemaOrNames' ? [] : {}
+  return type.kind === 'schemaOrNames' ? NEITHER : {}
 }
 
 // YAML's floats become JSON on the way, where 1.0 is 1; in a JSON document it is no integer for Go.
@@ -215,6 +218,7 @@ function asInteger(value: number | bigint | Float, fromYaml: boolean): number | 
 
 // How the number was written is lost, so that this is its plainest form.
 function numberText(value: number | bigint | Float, fromYaml: boolean): string {
+  if (isInteger(value)) return String(value)
   const float = toNumber(value)
   if (!Number.isInteger(float) || Math.abs(float) >= 1e21) return formatJsonNumber(float)
   return `${BigInt(float)}${fromYaml ? '' : '.0'}`

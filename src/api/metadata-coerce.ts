@@ -12,6 +12,8 @@ import { DROP, replaceItems, replaceMembers } from './schema-walk.ts'
 /** `lenient`: malformed fields are dropped one by one, as for stored objects; else the first one is a DecodeError. */
 export interface CoerceOptions {
   readonly lenient: boolean
+  /** What is reported follows the order of the document: upstream decodes it at once, not by way of a map. */
+  readonly inOrder?: boolean
 }
 
 /** The object with coerced metadata (the same object when nothing changes), and the paths of unknown fields in upstream's order. */
@@ -32,7 +34,8 @@ export function coerceObjectMeta(value: Json | undefined, options: CoerceOptions
   if (quick.clean) return { metadata, unknown: [] }
   // What is reported follows the order of Go's re-encoded map, so look again in that order.
   const decoder = new Decoder(options.lenient)
-  const coerced = decoder.struct(sortMembers(value, OBJECT_META_DEPTH) as JsonObject, OBJECT_META, 'ObjectMeta', '')
+  const ordered = options.inOrder ? value : (sortMembers(value, OBJECT_META_DEPTH) as JsonObject)
+  const coerced = decoder.struct(ordered, OBJECT_META, 'ObjectMeta', '')
   if (decoder.error !== undefined) throw decoder.error
   return { metadata: coerced, unknown: decoder.unknown }
 }

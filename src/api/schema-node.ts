@@ -51,15 +51,25 @@ const nodes = new WeakMap<Schema, SchemaNode>()
 export function schemaNode(schema: Schema): SchemaNode {
   let node = nodes.get(schema)
   if (node === undefined) {
-    node = prepare(schema)
+    node = prepare(schema, supportedFormat, schemaNode)
     nodes.set(schema, node)
   }
   return node
 }
 
-function prepare(schema: Schema): SchemaNode {
+/**
+ * Prepares a schema that is the caller's own to be validated with every format that it names, as upstream validates defaults: there a format that is
+ * not known for the type takes part in the check of the type. upstream: apiextensions-apiserver/pkg/apiserver/schema/defaulting/validation.go
+ */
+export function keepFormats(schema: Schema): SchemaNode {
+  const node = prepare(schema, (format) => format, keepFormats)
+  nodes.set(schema, node)
+  return node
+}
+
+function prepare(schema: Schema, formatOf: typeof supportedFormat, child: (schema: Schema) => SchemaNode): SchemaNode {
   const types = schema['x-kubernetes-int-or-string'] ? ['integer', 'string'] : schema.type === undefined ? [] : [schema.type]
-  const format = schema.format === undefined ? '' : supportedFormat(schema.format, schema.type)
+  const format = schema.format === undefined ? '' : formatOf(schema.format, schema.type)
   const { additionalProperties: additional } = schema
   return {
     schema,
@@ -70,14 +80,14 @@ function prepare(schema: Schema): SchemaNode {
     checkFormat: format === '' ? undefined : formatCheck(format),
     enum: schema.enum !== undefined && schema.enum.length > 0 ? schema.enum : undefined,
     limits: limitsOf(schema),
-    properties: new Map(Object.entries(schema.properties ?? {}).map(([name, property]) => [name, schemaNode(property)])),
-    additional: typeof additional === 'object' ? schemaNode(additional) : additional,
-    items: schema.items && schemaNode(schema.items),
+    properties: new Map(Object.entries(schema.properties ?? {}).map(([name, property]) => [name, child(property)])),
+    additional: typeof additional === 'object' ? child(additional) : additional,
+    items: schema.items && child(schema.items),
     required: schema.required ?? [],
-    anyOf: (schema.anyOf ?? []).map(schemaNode),
-    oneOf: (schema.oneOf ?? []).map(schemaNode),
-    allOf: (schema.allOf ?? []).map(schemaNode),
-    not: schema.not && schemaNode(schema.not),
+    anyOf: (schema.anyOf ?? []).map(child),
+    oneOf: (schema.oneOf ?? []).map(child),
+    allOf: (schema.allOf ?? []).map(child),
+    not: schema.not && child(schema.not),
     composed: [schema.anyOf, schema.oneOf, schema.allOf].some((list) => list !== undefined && list.length > 0) || schema.not !== undefined,
   }
 }

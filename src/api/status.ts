@@ -85,18 +85,18 @@ const about = (gr: GroupResource, name: string): StatusDetails => ({ name, group
 
 /** 404: `widgets.example "x" not found`. */
 export const notFound = (gr: GroupResource, name: string): StatusError =>
-  failure(404, 'NotFound', `${qualify(gr.group, gr.resource)} "${name}" not found`, about(gr, name))
+  failure(404, 'NotFound', `${qualify(gr.group, gr.resource)} ${goQuote(name)} not found`, about(gr, name))
 
 /** 409 AlreadyExists. `text` replaces the standard message, `retryAfterSeconds` is set when a generated name collided. */
 export const alreadyExists = (gr: GroupResource, name: string, more: { prefix?: string; suffix?: string; retryAfterSeconds?: number } = {}): StatusError =>
-  failure(409, 'AlreadyExists', `${more.prefix ?? ''}${qualify(gr.group, gr.resource)} "${name}" already exists${more.suffix ?? ''}`, {
+  failure(409, 'AlreadyExists', `${more.prefix ?? ''}${qualify(gr.group, gr.resource)} ${goQuote(name)} already exists${more.suffix ?? ''}`, {
     ...about(gr, name),
     ...(more.retryAfterSeconds ? { retryAfterSeconds: more.retryAfterSeconds } : {}),
   })
 
 /** 409: `Operation cannot be fulfilled on widgets.example "x": <cause>`. */
 export const conflict = (gr: GroupResource, name: string, cause: string): StatusError =>
-  failure(409, 'Conflict', `Operation cannot be fulfilled on ${qualify(gr.group, gr.resource)} "${name}": ${cause}`, about(gr, name))
+  failure(409, 'Conflict', `Operation cannot be fulfilled on ${qualify(gr.group, gr.resource)} ${goQuote(name)}: ${cause}`, about(gr, name))
 
 /** 409 for an apply that conflicts with other managers: details with the causes only. upstream: errors.NewApplyConflict */
 export const applyConflict = (causes: StatusCause[], message: string): StatusError => failure(409, 'Conflict', message, { causes })
@@ -109,7 +109,7 @@ export const badRequest = (message: string): StatusError => failure(400, 'BadReq
 
 /** 403: `widgets.example "x" is forbidden: <text>`; without a name the quoted part is left out. */
 export const forbidden = (gr: GroupResource, name: string, text: string, causes?: StatusCause[]): StatusError =>
-  failure(403, 'Forbidden', `${qualify(gr.group, gr.resource)}${name === '' ? '' : ` "${name}"`} is forbidden: ${text}`, {
+  failure(403, 'Forbidden', `${qualify(gr.group, gr.resource)}${name === '' ? '' : ` ${goQuote(name)}`} is forbidden: ${text}`, {
     ...about(gr, name),
     ...(causes ? { causes } : {}),
   })
@@ -243,7 +243,7 @@ export function renderJson(value: unknown): string {
 export function invalid(kind: { group: string; kind: string }, name: string, errors: readonly FieldError[]): StatusError {
   const lines = [...new Set(errors.map((e) => `${e.field}: ${e.body}`))]
   const aggregate = lines.length === 0 ? '' : lines.length === 1 ? `: ${lines[0]}` : `: [${lines.join(', ')}]`
-  return failure(422, 'Invalid', `${qualify(kind.group, kind.kind)} "${name}" is invalid${aggregate}`, {
+  return failure(422, 'Invalid', `${qualify(kind.group, kind.kind)} ${goQuote(name)} is invalid${aggregate}`, {
     name,
     group: kind.group,
     kind: kind.kind,

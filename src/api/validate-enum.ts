@@ -9,7 +9,8 @@ import { goQuote, renderJson } from './status.ts'
 export function inEnum(members: readonly Json[], value: Json): boolean {
   return members.some((member) => {
     if (member === null || value === null) return false
-    if (isNumber(member)) return isNumber(value) && (toNumber(value) === toNumber(member))
+    // A float loses its fraction where the member is an integer.
+    if (isNumber(member)) return isNumber(value) && (isInteger(member) ? Math.trunc(toNumber(value)) : toNumber(value)) === toNumber(member)
     // Go converts an integer to the string of that one character.
     if (typeof member === 'string' && isInteger(value)) return member === characterOf(Number(value))
     return deepEqual(member, value)
