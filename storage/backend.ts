@@ -110,6 +110,8 @@ export interface BackendStatus {
   readonly bytes: number
   /** The store's room, where it can tell: bytes in all, bytes left until it refuses writes, and how many of those work that can wait should leave to others. */
   readonly space?: { readonly limitBytes: number; readonly freeBytes: number; readonly reserveBytes: number }
+  /** Goes up with each change of the leader, where there is one. */
+  readonly term?: number
   /** What is added to the revisions of the engine, where something is. */
   readonly offset?: number
 }

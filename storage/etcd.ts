@@ -181,7 +181,7 @@ function openWatching({ clock, log, requestTimeoutMs }: EtcdOptions, { transport
 async function readStatus(transport: EtcdTransport, reads: EtcdReads, readQuota: () => Promise<number | undefined>): Promise<BackendStatus> {
   const [status, revision, compactedRevision, quota] = await Promise.all([transport.status(), reads.currentRevision(), reads.learnCompacted(), readQuota()])
   const space = spaceOf(status, quota)
-  return { engine: `etcd ${status.version}`, revision, compactedRevision, bytes: Number(status.dbSize), ...(space && { space }) }
+  return { engine: `etcd ${status.version}`, revision, compactedRevision, bytes: Number(status.dbSize), term: Number(status.raftTerm), ...(space && { space }) }
 }
 
 function ignoreCompacted(err: unknown): void {

@@ -19,11 +19,26 @@ export async function pauseMigration(backend: Backend, resource: string, now: nu
   for (;;) {
     const found = await unfinishedJob(backend, resource)
     if (!found) throw new Refused('Changed', `${resource} has no migration to pause`)
-    if (found.job.phase === 'Paused') return found.job
+    // One that was only interrupted would be taken up by the next process that can.
+    if (found.job.phase === 'Paused' && found.job.reason === 'Requested') return found.job
     const key = jobKey(resource, found.job.id)
-    const job: Job = { ...found.job, phase: 'Paused', reason: 'Requested', updatedAt: new Date(now).toISOString() }
+    const { message: _, ...rest } = found.job
+    const job: Job = { ...rest, phase: 'Paused', reason: 'Requested', updatedAt: new Date(now).toISOString() }
     const result = await commitOnce(backend, { compare: [{ key, modRevision: found.modRevision }], put: [{ key, value: encodeRecord(job) }] }, key)
     if (result.succeeded) return job
+  }
+}
+
+/** Sets how fast a migration that has not ended may go, whoever runs it or takes it up: objects a second, 0 for no fixed limit. Nothing to do where there is none. */
+export async function limitMigration(backend: Backend, resource: string, rate: number, now: number): Promise<void> {
+  for (;;) {
+    const found = await unfinishedJob(backend, resource)
+    if (!found || (found.job.rateLimit ?? 0) === rate) return
+    const key = jobKey(resource, found.job.id)
+    const { rateLimit: _, ...rest } = found.job
+    const job: Job = { ...rest, ...(rate > 0 && { rateLimit: rate }), updatedAt: new Date(now).toISOString() }
+    const result = await commitOnce(backend, { compare: [{ key, modRevision: found.modRevision }], put: [{ key, value: encodeRecord(job) }] }, key)
+    if (result.succeeded) return
   }
 }
 

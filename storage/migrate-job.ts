@@ -33,8 +33,11 @@ export interface Job {
   /** Of the fence; another one ends the job. */
   readonly epoch: number
   readonly phase: Phase
-  /** Why it is in a phase where it does not go on. */
+  /** Why it is in a phase where it does not go on; and in more words, where there are any. */
   readonly reason?: string
+  readonly message?: string
+  /** Objects a second at most, for whoever runs it; absent: as fast as others notice nothing. */
+  readonly rateLimit?: number
   readonly shards: number
   /** Objects when it began. */
   readonly total: number

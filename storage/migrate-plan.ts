@@ -33,6 +33,8 @@ export interface PlanOptions {
   readonly resource: string
   readonly lock: JobLock
   readonly clock: Clock
+  /** Objects a second at most, of a job that is planned; one that is taken up keeps its own. */
+  readonly rateLimit?: number
 }
 
 /** Takes up the job that has not ended, or plans one. Throws Refused when the fence changes at the same moment or is frozen. */
@@ -45,13 +47,13 @@ export async function openJob(options: PlanOptions): Promise<OpenJob> {
   return resumeJob(options, fence, fence.job)
 }
 
-async function planJob({ backend, resource, lock, clock }: PlanOptions, fence: LoadedFence): Promise<OpenJob> {
+async function planJob({ backend, resource, lock, clock, rateLimit }: PlanOptions, fence: LoadedFence): Promise<OpenJob> {
   const { total, bounds } = await divide(backend, `data/${resource}/`)
   const now = new Date(clock.now()).toISOString()
   const job: Job = {
     id: `${now.replaceAll(/[-:]|\.\d+/g, '').toLowerCase()}-${clock.uuid().slice(0, 8)}`,
     resource, target: fence.encodingVersion, from: storedVersionNames(fence), epoch: fence.epoch,
-    phase: 'Running', shards: bounds.length, total, sweep: 1, earlier: NO_COUNTERS, attempts: 1, startedAt: now, updatedAt: now,
+    phase: 'Running', shards: bounds.length, total, sweep: 1, earlier: NO_COUNTERS, attempts: 1, startedAt: now, updatedAt: now, ...(rateLimit !== undefined && { rateLimit }),
   }
   const checkpoints = bounds.map((bound): Checkpoint => ({ ...bound, owner: lock.compare.modRevision, done: false, counters: NO_COUNTERS }))
   const begin = beginJob({ resource, fence }, job.id)
@@ -102,7 +104,7 @@ async function resumeJob({ backend, resource, lock, clock }: PlanOptions, fence:
   const found = parseJob(kv)
   const again = found.phase === 'Blocked' || found.phase === 'Failed'
   const saved = kvs.map(parseCheckpoint)
-  const { reason: _, ...rest } = found
+  const { reason: _, message: __, ...rest } = found
   const job: Job = {
     ...rest,
     phase: found.phase === 'Verifying' || found.phase === 'Trimming' ? found.phase : 'Running',

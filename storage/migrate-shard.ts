@@ -23,7 +23,7 @@ const PAGE_BYTES = 64 * 1024
 
 /** Why a migration does not go on now. */
 export type Halt =
-  | { readonly phase: 'Paused' | 'Aborted'; readonly reason: string }
+  | { readonly phase: 'Paused' | 'Aborted'; readonly reason: string; readonly message?: string }
   /** Somebody else has taken the job over: nothing more is written, not even that. */
   | { readonly phase: 'Lost' }
 

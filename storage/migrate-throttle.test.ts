@@ -74,9 +74,19 @@ test('a stop condition holds everything, and says why', async () => {
 })
 
 test('a fixed rate, where it is asked for', async () => {
-  const { throttle, state, pass } = load({ rate: 50 })
+  const { throttle, state, pass } = load({})
+  throttle.limit(50)
   await pass(4)
   assert.ok(state.done > 180 && state.done < 220, `${state.done}`)
   assert.equal(throttle.limitedBy, 'Rate')
+  // Changed while it runs, and lifted.
+  const before = state.done
+  throttle.limit(10)
+  await pass(4)
+  assert.ok(state.done - before < 80, `${state.done - before}`)
+  throttle.limit(undefined)
+  await pass(4)
+  assert.ok(state.done - before > 1000, `${state.done - before}`)
+  assert.equal(throttle.limitedBy, undefined)
   state.over = true
 })

@@ -16,8 +16,6 @@ export interface ThrottleLimits {
   readonly slowMs: number
   /** Raise when it is below this. */
   readonly fastMs: number
-  /** Objects a second, where an operator asks for a fixed limit. */
-  readonly rate?: number
 }
 
 export const DEFAULT_LIMITS: ThrottleLimits = { inFlight: 32, inFlightBusy: 2, slowMs: 100, fastMs: 25 }
@@ -35,6 +33,8 @@ export interface Throttle {
   run<T extends { readonly revision: number }>(commit: () => Promise<T>): Promise<T>
   /** Lets nothing run until the reason is gone (undefined). */
   stop(reason: string | undefined): void
+  /** Objects a second, where an operator asks for a fixed limit; undefined: none. */
+  limit(rate: number | undefined): void
 }
 
 /** Opens a throttle. */
@@ -58,6 +58,7 @@ class AdaptiveThrottle implements Throttle {
   #own = 0
   #revision = 0
   #periodRevision = 0
+  #rate: number | undefined
   #nextAt: number
 
   constructor(clock: Clock, limits: ThrottleLimits) {
@@ -71,12 +72,18 @@ class AdaptiveThrottle implements Throttle {
     if (this.#stopped !== undefined) return this.#stopped
     if (this.#slow) return 'CommitLatency'
     if (this.#busy) return 'OtherWriters'
-    return this.#limits.rate === undefined ? undefined : 'Rate'
+    return this.#rate === undefined ? undefined : 'Rate'
   }
 
   stop(reason: string | undefined): void {
     this.#stopped = reason
     this.#wake()
+  }
+
+  limit(rate: number | undefined): void {
+    if (rate === this.#rate) return
+    this.#rate = rate
+    this.#nextAt = this.#clock.monotonic()
   }
 
   async run<T extends { readonly revision: number }>(commit: () => Promise<T>): Promise<T> {
@@ -103,7 +110,7 @@ class AdaptiveThrottle implements Throttle {
     } else {
       this.#running++
     }
-    const { rate } = this.#limits
+    const rate = this.#rate
     if (rate === undefined) return
     const now = this.#clock.monotonic()
     const at = Math.max(now, this.#nextAt)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { sealTwin, type Twin } from '../test/model/twin-codec.ts'
 import type { Backend, CommitRequest } from './backend.ts'
 import { OutOfSpace, UnknownOutcome } from './backend.ts'
@@ -8,7 +9,7 @@ import { setFrozen } from './fence-change.ts'
 import type { LoadedFence } from './fence.ts'
 import { codec, contents, fill, name, PREFIX, putTwin, RESOURCE, run, setEncoding, stores } from './migrate.fixture.ts'
 import { addCounters, checkpointKey, lockKey, parseCheckpoint } from './migrate-job.ts'
-import { abortMigration, pauseMigration } from './migrate-control.ts'
+import { abortMigration, limitMigration, pauseMigration, unfinishedJob } from './migrate-control.ts'
 import { listQuarantine } from './quarantine.ts'
 import { Refused } from './refused.ts'
 import { scanObjects } from './verify.ts'
@@ -247,6 +248,59 @@ for (const [engine, open] of stores) {
         return backend.commit(request)
       })), { phase: 'Paused', reason: 'NoSpace' })
       assert.partialDeepStrictEqual(await run(backend), { phase: 'Succeeded', result: { rewritten: 60 } })
+    })
+
+    test('how fast it may go and that it rests is in the job: whoever takes it up keeps to it', async () => {
+      await using store = await open()
+      const { backend } = store
+      await fill(backend, 100)
+      await setEncoding(backend, 'v1')
+      const interrupted = new AbortController()
+      const first = run(backend, { rateLimit: 50, signal: interrupted.signal })
+      await sleep(300)
+      interrupted.abort()
+      assert.partialDeepStrictEqual(await first, { phase: 'Paused', reason: 'Interrupted', rateLimit: 50 })
+      // Said of one that was only interrupted, it rests for every process.
+      assert.equal((await pauseMigration(backend, RESOURCE, 0)).reason, 'Requested')
+      assert.equal((await unfinishedJob(backend, RESOURCE))?.job.reason, 'Requested')
+      let shown = 0
+      const second = run(backend, { onProgress: ({ done }) => (shown = done) })
+      await sleep(500)
+      assert.ok(shown < 90, `${shown}`)
+      assert.equal((await unfinishedJob(backend, RESOURCE))?.job.rateLimit, 50)
+      // Changed while it runs, by somebody else: it goes on, and does not take that for another's command.
+      await limitMigration(backend, RESOURCE, 0, 0)
+      const done = await second
+      assert.deepEqual([done.phase, done.result?.rewritten, done.rateLimit], ['Succeeded', 100, undefined])
+      await limitMigration(backend, RESOURCE, 7, 0)
+    })
+
+    test('without room it is not begun, holds still while it runs, and gives up in the end; the same call continues', async () => {
+      await using store = await open()
+      let freeBytes = 1
+      const backend: Backend = { ...store.backend, status: async () => ({ ...(await store.backend.status()), space: { limitBytes: 1000, freeBytes, reserveBytes: 100 } }) }
+      await fill(backend, 100)
+      await setEncoding(backend, 'v1')
+      const revision = await backend.currentRevision()
+      await assert.rejects(run(backend), { reason: 'LowSpace', exitCode: 3, message: /make room on its disk/ })
+      assert.equal(await backend.currentRevision(), revision)
+      freeBytes = 500
+      const shown: (string | undefined)[] = []
+      const first = run(backend, {
+        rateLimit: 40, roomMs: 1500,
+        onProgress: ({ limitedBy }) => {
+          shown.push(limitedBy)
+          freeBytes = 1
+        },
+      })
+      const given = await first
+      assert.deepEqual([given.phase, given.reason], ['Paused', 'NoSpace'])
+      assert.match(given.message ?? '', /the last 0\.0 MB to others/)
+      assert.ok(shown.includes('LowSpace'), shown.join())
+      await limitMigration(backend, RESOURCE, 0, 0)
+      freeBytes = 500
+      const done = await run(backend)
+      assert.deepEqual([done.phase, done.result?.rewritten, done.message], ['Succeeded', 100, undefined])
     })
 
     test('an object that would become too large is left as it is, and blocks', async () => {

@@ -3,7 +3,7 @@
  * It can be killed at any moment; the same call continues. Nothing but encoding and revision of an object changes, and that is checked for each before it is written.
  */
 import { OutOfSpace } from './backend.ts'
-import type { Backend } from './backend.ts'
+import type { Backend, KeyValue } from './backend.ts'
 import type { Clock } from '../src/base/clock.ts'
 import type { Log } from '../src/base/log.ts'
 import { commitOnce } from './commit-once.ts'
@@ -18,6 +18,7 @@ import { openRate, progressOf } from './migrate-progress.ts'
 import type { Progress } from './migrate-progress.ts'
 import { runShard } from './migrate-shard.ts'
 import type { Halt, Run } from './migrate-shard.ts'
+import { lackOfRoom, openStopConditions } from './migrate-stop.ts'
 import { DEFAULT_LIMITS, openThrottle } from './migrate-throttle.ts'
 import type { ThrottleLimits } from './migrate-throttle.ts'
 import type { ObjectCodec } from './object-codec.ts'
@@ -26,7 +27,7 @@ import { Refused } from './refused.ts'
 import { trimStoredVersions } from './trim.ts'
 import { verify } from './verify.ts'
 
-export { abortMigration, pauseMigration, unfinishedJob } from './migrate-control.ts'
+export { abortMigration, limitMigration, pauseMigration, unfinishedJob } from './migrate-control.ts'
 
 export interface MigrateOptions {
   readonly backend: Backend
@@ -37,8 +38,10 @@ export interface MigrateOptions {
   /** Name of this process, for others that come meanwhile. */
   readonly owner: string
   readonly limits?: Partial<ThrottleLimits>
-  /** Asked each second: why the migration must hold still for now; undefined: it may go on. */
-  readonly stop?: () => Promise<string | undefined>
+  /** Objects a second at most, for a migration that begins; the job keeps it. See `limitMigration`. */
+  readonly rateLimit?: number
+  /** How long it waits for a store without room before it pauses; default a quarter of an hour. */
+  readonly roomMs?: number
   /** Pauses the job when it aborts. */
   readonly signal?: AbortSignal
   /** Called each second and with each phase. */
@@ -55,15 +58,17 @@ const PROOFS = 5
  * process runs it or takes it over, or as the backend rejects: the job then stays as it is, for the same call.
  */
 export async function migrate(options: MigrateOptions): Promise<Job> {
-  const { backend, resource, clock } = options
+  const { backend, resource, clock, rateLimit } = options
+  await checkRoom(backend)
   let run: Run | undefined
   const lock = await takeLock(backend, resource, options.owner, clock, () => {
     if (run) run.halt ??= { phase: 'Lost' }
   })
   try {
-    const open = await openJob({ backend, resource, lock, clock })
+    const open = await openJob({ backend, resource, lock, clock, ...(rateLimit !== undefined && { rateLimit }) })
     const entries = await refreshQuarantine(backend, resource)
     const throttle = openThrottle(clock, { ...DEFAULT_LIMITS, ...options.limits })
+    throttle.limit(open.job.rateLimit)
     run = {
       backend, resource, lock, throttle, codec: options.codec, job: open.job, fence: open.fence, now: clock.now, halt: undefined,
       quarantined: new Map(entries.map((entry) => [entry.key, entry.modRevision])),
@@ -74,12 +79,19 @@ export async function migrate(options: MigrateOptions): Promise<Job> {
   }
 }
 
+// So that one which would only wait is not begun.
+async function checkRoom(backend: Backend): Promise<void> {
+  const message = lackOfRoom(await backend.status())
+  if (message !== undefined) throw new Refused('LowSpace', message)
+}
+
 class Migration {
   readonly #options: MigrateOptions
   readonly #run: Run
   readonly #shards: OpenJob['shards']
   readonly #lock: JobLock
   readonly #rate
+  readonly #stopConditions
   #job: Job
   #jobRevision: number
   /** Aborts with the first halt. */
@@ -92,6 +104,7 @@ class Migration {
     this.#shards = open.shards
     this.#lock = run.lock
     this.#rate = openRate(options.clock)
+    this.#stopConditions = openStopConditions(options.clock, options.roomMs)
     this.#job = open.job
     this.#jobRevision = open.modRevision
   }
@@ -147,7 +160,7 @@ class Migration {
   // The other shards stop at their next object, so that nothing runs on behind an error.
   #fail(error: unknown): void {
     const full = error instanceof OutOfSpace
-    this.#halt({ phase: 'Paused', reason: full ? NO_SPACE : 'Failed' })
+    this.#halt(full ? { phase: 'Paused', reason: NO_SPACE, message: error.message } : { phase: 'Paused', reason: 'Failed' })
     if (!full) throw error
   }
 
@@ -200,21 +213,23 @@ class Migration {
     return { ...this.#job, ...change, updatedAt: new Date(this.#options.clock.now()).toISOString() }
   }
 
-  /** Records a change of the job, on the condition that nobody else has changed it; else halts. */
+  /** Records a change of the job, on the condition that nobody else has changed it in more than its limits; else halts. */
   async #enter(change: Partial<Job>): Promise<void> {
-    const job = this.#stamped(change)
-    const key = jobKey(this.#options.resource, job.id)
-    const request = { compare: [{ key, modRevision: this.#jobRevision }, this.#lock.compare], put: [{ key, value: encodeRecord(job) }] }
-    const result = await commitOnce(this.#options.backend, request, key)
-    if (result.succeeded) {
-      this.#job = job
-      this.#jobRevision = result.revision
-      this.#report()
-    } else if (result.current.get(this.#lock.compare.key)?.modRevision !== this.#lock.compare.modRevision) {
-      this.#halt({ phase: 'Lost' })
-    } else {
+    for (;;) {
+      const job = this.#stamped(change)
+      const key = jobKey(this.#options.resource, job.id)
+      const known = this.#jobRevision
+      const request = { compare: [{ key, modRevision: known }, this.#lock.compare], put: [{ key, value: encodeRecord(job) }] }
+      const result = await commitOnce(this.#options.backend, request, key)
+      if (result.succeeded) {
+        this.#job = job
+        this.#jobRevision = result.revision
+        return this.#report()
+      }
+      if (result.current.get(this.#lock.compare.key)?.modRevision !== this.#lock.compare.modRevision) return this.#halt({ phase: 'Lost' })
       await this.#monitor()
-      this.#halt({ phase: 'Paused', reason: 'Changed' })
+      if (this.#run.halt) return
+      if (this.#jobRevision === known) return this.#halt({ phase: 'Paused', reason: 'Changed' })
     }
   }
 
@@ -232,7 +247,7 @@ class Migration {
       const found = kv && parseJob(kv)
       // Whoever paused or aborted it has recorded that.
       if (!kv || !found || found.phase === 'Aborted' || found.phase === 'Paused') return found ?? this.#job
-      const job: Job = { ...found, phase: halt.phase, reason: halt.reason, updatedAt: new Date(this.#options.clock.now()).toISOString() }
+      const job: Job = { ...found, phase: halt.phase, reason: halt.reason, ...(halt.message !== undefined && { message: halt.message }), updatedAt: new Date(this.#options.clock.now()).toISOString() }
       const request = { compare: [{ key, modRevision: kv.modRevision }, this.#lock.compare], put: [{ key, value: encodeRecord(job) }] }
       const result = await commitOnce(backend, request, key).catch((error: unknown) => {
         if (error instanceof OutOfSpace && halt.phase === 'Paused') return undefined
@@ -259,15 +274,27 @@ class Migration {
   async #monitor(): Promise<void> {
     const { backend, resource, log } = this.#options
     try {
-      const kv = await backend.get(jobKey(resource, this.#job.id))
+      const [kv, status] = await Promise.all([backend.get(jobKey(resource, this.#job.id)), backend.status()])
       const phase = kv ? parseJob(kv).phase : 'Aborted'
       if (phase === 'Aborted' || phase === 'Paused') this.#halt({ phase, reason: 'Requested' })
-      const reason = await this.#options.stop?.()
-      if (!this.#run.halt) this.#run.throttle.stop(reason)
+      else this.#adopt(kv as KeyValue)
+      const { hold, giveUp } = this.#stopConditions(status)
+      if (giveUp !== undefined) this.#halt({ phase: 'Paused', reason: NO_SPACE, message: giveUp })
+      if (!this.#run.halt) this.#run.throttle.stop(hold)
     } catch (err) {
       log.warn('the migration could not look at its record', { err, resource })
     }
     this.#report()
+  }
+
+  /** Takes over the limits that somebody else has written into the record. */
+  #adopt(kv: KeyValue): void {
+    if (kv.modRevision <= this.#jobRevision) return
+    const { rateLimit } = parseJob(kv)
+    const { rateLimit: _, ...rest } = this.#job
+    this.#job = { ...rest, ...(rateLimit !== undefined && { rateLimit }) }
+    this.#jobRevision = kv.modRevision
+    this.#run.throttle.limit(rateLimit)
   }
 
   #report(): void {

@@ -15,6 +15,7 @@ export const EXIT_CODES = {
   DamagedBundle: 3,
   Changed: 3,
   StoreBusy: 3,
+  LowSpace: 3,
   UnusableReplacement: 3,
   StillStored: 4,
   NoProof: 5,

@@ -182,8 +182,3 @@ function keepRegistered(options: RegisterOptions, state: RegistrationState): Reg
     },
   }
 }
-
-/** Forgets a replica that has vanished and will not come back. */
-export async function dismissReplica(backend: Backend, resource: string, id: string): Promise<void> {
-  await backend.commit({ compare: [], delete: [seenPrefix(resource) + id] })
-}

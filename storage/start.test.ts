@@ -11,7 +11,7 @@ import type { Backend } from './backend.ts'
 import { encodeFence, fenceKey, parseFence } from './fence-record.ts'
 import type { FenceRecord } from './fence-record.ts'
 import { markFile } from './high-water-mark.ts'
-import { dismissReplica, listReplicas } from './replicas.ts'
+import { listReplicas } from './replicas.ts'
 import { changeEncoding } from './set-version.ts'
 import { startResource, startStore } from './start.ts'
 import type { Program, ResourceStart } from './start.ts'
@@ -199,8 +199,7 @@ describe('set-version', () => {
     await backend.commit({ compare: [], delete: [lost.key] })
     await assert.rejects(setVersion(backend, 'v1'), { reason: 'ReplicaMissing', message: /--dismiss gone/ })
     assert.equal((await setVersion(backend, 'v1', { dismissed: ['gone'] })).encodingVersion, 'v1')
-    await dismissReplica(backend, resource, 'gone')
-    assert.equal((await setVersion(backend, 'v1beta1')).encodingVersion, 'v1beta1')
+    assert.equal((await setVersion(backend, 'v1beta1', { dismissed: ['gone'] })).encodingVersion, 'v1beta1')
     await gone[Symbol.asyncDispose]()
   })
 

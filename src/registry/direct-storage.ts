@@ -3,7 +3,7 @@ import { prefixEnd, type Backend } from '../../storage/backend.ts'
 import { backup } from '../../storage/backup.ts'
 import { fenceKey, parseFence, type LoadedFence } from '../../storage/fence-record.ts'
 import { dryRun } from '../../storage/migrate-dry-run.ts'
-import { abortMigration, pauseMigration } from '../../storage/migrate.ts'
+import { abortMigration, limitMigration, pauseMigration } from '../../storage/migrate.ts'
 import { deleteQuarantined, listQuarantine, refreshQuarantine, replaceQuarantined, showQuarantined, type Expected, type QuarantinedValue } from '../../storage/quarantine.ts'
 import { Refused } from '../../storage/refused.ts'
 import { listReplicas } from '../../storage/replicas.ts'
@@ -139,7 +139,9 @@ class Direct implements DirectStorage {
   async migrate(resource: string, { rate }: { rate?: number } = {}): Promise<Migration> {
     const known = this.#known(resource)
     await this.#fence(resource)
-    await this.#runner.start(known, rate === undefined ? {} : { rate })
+    // The job keeps it, whoever runs it now or takes it up later.
+    if (rate !== undefined) await limitMigration(this.#backend, resource, rate, this.#options.clock.now())
+    await this.#runner.start(known, rate === undefined || rate === 0 ? {} : { rateLimit: rate })
     return (await this.migration(resource)) as Migration
   }
 

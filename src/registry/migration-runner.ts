@@ -21,7 +21,7 @@ export interface Running {
 /** See `openMigrationRunner`. */
 export interface MigrationRunner {
   /** Begins or continues the migration unless this process runs it; resolves when it is under way or has ended. Rejects as `migrate` does. */
-  start(resource: AdminResource, options: { readonly rate?: number }): Promise<void>
+  start(resource: AdminResource, options: { readonly rateLimit?: number }): Promise<void>
   /** The last one that this process ran. */
   find(resource: string): Running | undefined
   /** Pauses all, for whoever continues them. */
@@ -41,7 +41,7 @@ export function openMigrationRunner(options: { readonly backend: Backend; readon
   const { backend, clock, log, owner } = options
   const runs = new Map<string, Run>()
   const stop = new AbortController()
-  const begin = (resource: AdminResource, rate: number | undefined, onBegun: () => void): Run => {
+  const begin = (resource: AdminResource, rateLimit: number | undefined, onBegun: () => void): Run => {
     const run: Run = { progress: undefined, advancedAt: clock.now(), failure: undefined, over: false, done: Promise.resolve(undefined) }
     const onProgress = (progress: Progress): void => {
       if (run.progress?.done !== progress.done || run.progress.phase !== progress.phase) run.advancedAt = clock.now()
@@ -50,7 +50,7 @@ export function openMigrationRunner(options: { readonly backend: Backend; readon
     }
     run.done = migrate({
       backend, resource: resource.resource, codec: resource.codec, clock, log, owner, onProgress, signal: stop.signal,
-      ...(rate !== undefined && { limits: { rate } }),
+      ...(rateLimit !== undefined && { rateLimit }),
     })
       .catch((error: unknown) => {
         run.failure = error instanceof Error ? error : new Error(String(error))
@@ -62,11 +62,11 @@ export function openMigrationRunner(options: { readonly backend: Backend; readon
     return run
   }
   return {
-    async start(resource, { rate }) {
+    async start(resource, { rateLimit }) {
       const current = runs.get(resource.resource)
       if (current && !current.over) return
       const begun = Promise.withResolvers<void>()
-      const run = begin(resource, rate, begun.resolve)
+      const run = begin(resource, rateLimit, begun.resolve)
       runs.set(resource.resource, run)
       await Promise.race([begun.promise, run.done])
       if (run.failure && !run.progress) throw run.failure

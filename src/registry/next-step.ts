@@ -13,6 +13,7 @@ export function nextStep(status: Known): string {
   if (quarantined > 0) return `${quarantined} objects cannot be used: see storage quarantine list, then replace or delete them`
   if (migration && migration.phase === 'Blocked') return 'The quarantine is empty again: storage migrate continues the migration'
   if (migration && migration.owner !== undefined) return `A migration is under way, by ${migration.owner}: storage migrate follows it`
+  if (migration && migration.phase === 'Paused' && migration.reason === 'NoSpace') return 'Make room in the store: storage migrate then continues the migration'
   if (migration && migration.phase !== 'Succeeded' && migration.phase !== 'Aborted') return 'A migration has not ended: storage migrate continues it'
   const newest = versions.at(-1) as string
   const lagging = status.replicas.filter(({ live, encodable }) => live && !encodable.includes(newest))

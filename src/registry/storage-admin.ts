@@ -45,7 +45,7 @@ export interface StorageStatus extends StoredCounts {
 }
 
 /** A migration: its record, how far it is, and who is at work on it. */
-export interface Migration extends Pick<Job, 'id' | 'resource' | 'from' | 'target' | 'phase' | 'reason' | 'total' | 'sweep' | 'attempts' | 'startedAt' | 'updatedAt' | 'proof'> {
+export interface Migration extends Pick<Job, 'id' | 'resource' | 'from' | 'target' | 'phase' | 'reason' | 'message' | 'rateLimit' | 'total' | 'sweep' | 'attempts' | 'startedAt' | 'updatedAt' | 'proof'> {
   /** Objects dealt with in this pass; while it verifies, objects read, where that is known. */
   readonly done: number
   readonly counters: Progress['counters']
@@ -95,7 +95,7 @@ export interface StorageAdmin {
   setVersion(resource: string, change: VersionChange): Promise<StorageStatus>
   /** What a migration to `version` (default: the encoding version) would do; writes nothing. */
   preview(resource: string, options: { readonly version?: string } & Observed): Promise<DryRun>
-  /** Begins a migration, or continues the one that has not ended; resolves when it is under way. `rate`: objects a second at most. */
+  /** Begins a migration, or continues the one that has not ended; resolves when it is under way. `rate`: objects a second at most, kept in the job; 0: no fixed limit. */
   migrate(resource: string, options?: { readonly rate?: number }): Promise<Migration>
   /** The last migration; undefined: there was none. */
   migration(resource: string): Promise<Migration | undefined>

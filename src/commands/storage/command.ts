@@ -75,7 +75,7 @@ function versionChange({ acceptRollback, dismiss }: Flags) {
 
 function parseRate(text: string): number {
   const rate = Number(text)
-  if (!/^[0-9]+$/.test(text) || rate < 1) throw new InvalidArgumentError('it must be a whole number from 1 on')
+  if (!/^[0-9]+$/.test(text) || !Number.isSafeInteger(rate)) throw new InvalidArgumentError('it must be a whole number of objects')
   return rate
 }
 
@@ -84,7 +84,7 @@ function addMigrate(add: Add, options: ToOptions, { exit }: Outside): void {
   const action = (flags: Flags) => (flags.dryRun ? 'dry-run' : flags.pause ? 'pause' : flags.abort ? 'abort' : 'run')
   addVersionChange(add('migrate', 'writes every object at the version that is set, proves it, and takes the other versions away; continues where it was left'))
     .option('--to <VERSION>', 'set this version first')
-    .addOption(new Option('--rate <N>', 'objects a second at most; default: as fast as others notice nothing').argParser(parseRate))
+    .addOption(new Option('--rate <N>', 'objects a second at most, kept until it is given anew; 0, as at first: as fast as others notice nothing').argParser(parseRate))
     .addOption(new Option('--dry-run', 'only say what would be done').conflicts(only('dryRun')))
     .addOption(new Option('--pause', 'let the migration rest, whoever runs it').conflicts(only('pause')))
     .addOption(new Option('--resume', 'continue it, as without this').conflicts(only('resume')))

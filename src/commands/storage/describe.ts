@@ -61,9 +61,10 @@ function plural(objects: number): string {
   return objects === 1 ? '1 object' : `${formatCount(objects)} objects`
 }
 
-function describeMigration({ id, target, phase, reason, done, total, owner, failure }: Migration): string {
-  const why = failure?.message ?? reason
-  return `${id} to ${target}: ${phase}${why === undefined ? '' : ` (${why})`}, ${formatCount(done)} of ${formatCount(total)}${owner === undefined ? '' : `, by ${owner}`}`
+function describeMigration({ id, target, phase, reason, message, rateLimit, done, total, owner, failure }: Migration): string {
+  const why = failure?.message ?? message ?? reason
+  const limit = rateLimit === undefined ? '' : `, at most ${formatCount(rateLimit)}/s`
+  return `${id} to ${target}: ${phase}${why === undefined ? '' : ` (${why})`}, ${formatCount(done)} of ${formatCount(total)}${limit}${owner === undefined ? '' : `, by ${owner}`}`
 }
 
 /** What is beside the bar of a migration. */
@@ -83,14 +84,14 @@ function formatSeconds(seconds: number): string {
 }
 
 /** The account at the end of a migration. */
-export function describeAccount({ counters, target, proof, phase, reason, failure }: Migration, status: StorageStatus): string[] {
+export function describeAccount({ counters, target, proof, phase, reason, message, failure }: Migration, status: StorageStatus): string[] {
   const { seen, rewritten, current, vanished, quarantined } = counters
   const parts = [`${formatCount(rewritten)} rewritten`, `${formatCount(current)} already at ${target}`, ...(vanished > 0 ? [`${formatCount(vanished)} deleted meanwhile`] : []), '0 conflicts left', `${formatCount(quarantined)} quarantined`]
   const proven = proof ? `proof at revision ${formatCount(proof.endRevision)}` : 'no proof'
   const stored = status.storedVersions.map(({ version }) => version).join(', ')
   const account = `${plural(seen)}: ${parts.join(', ')}; ${proven}; storedVersions [${stored}]`
   if (phase === 'Succeeded') return [account]
-  const why = failure?.message ?? reason
+  const why = failure?.message ?? message ?? reason
   return [account, `the migration has not succeeded: ${phase}${why === undefined ? '' : ` (${why})`}`, `next: ${status.next}`]
 }
 

@@ -82,7 +82,7 @@ function required(body: JsonObject, field: string): string {
 function rateOf(body: JsonObject): { rate?: number } {
   const rate = getKey(member(body, 'spec'), 'rate')
   if (rate === undefined) return {}
-  if (typeof rate !== 'number' || !Number.isInteger(rate) || rate < 1) throw badRequest('spec.rate must be a whole number of objects a second')
+  if (typeof rate !== 'number' || !Number.isSafeInteger(rate) || rate < 0) throw badRequest('spec.rate must be a whole number of objects a second, 0 for no limit')
   return { rate }
 }
 
