@@ -81,6 +81,7 @@ async function migrateObject(run: Run, shard: Shard, key: string, first: KeyValu
     if (!step) return note(shard, key, { ...leftAlone(run, key, kv), conflicts })
     const checkpoint = advance(run, shard, key, { ...step.counted, conflicts })
     const result = await commitStep(run, shard, checkpoint, { compare: [{ key: kv.key, modRevision: kv.modRevision }], ...step.write })
+    if (!result) return
     if (result.succeeded) {
       if (step.quarantined) run.quarantined.set(key, kv.modRevision)
       else run.quarantined.delete(key)
@@ -148,11 +149,12 @@ export async function saveCheckpoint(run: Run, shard: Shard): Promise<void> {
   while (!run.halt) {
     const checkpoint = { ...shard.checkpoint, owner: run.lock.compare.modRevision }
     const result = await commitStep(run, shard, checkpoint, { compare: [] })
-    if (result.succeeded) return
+    if (!result || result.succeeded) return
   }
 }
 
-async function commitStep(run: Run, shard: Shard, checkpoint: Checkpoint, step: CommitRequest): Promise<CommitResult> {
+/** Commits when its turn comes; undefined: the run has halted before that. */
+async function commitStep(run: Run, shard: Shard, checkpoint: Checkpoint, step: CommitRequest): Promise<CommitResult | undefined> {
   const key = checkpointKey(run.job, shard.number)
   const fence = { key: fenceKey(run.resource), modRevision: run.fence.modRevision }
   const request: CommitRequest = {
@@ -161,6 +163,7 @@ async function commitStep(run: Run, shard: Shard, checkpoint: Checkpoint, step: 
     put: [...(step.put ?? []), { key, value: encodeRecord(checkpoint) }],
   }
   const result = await run.throttle.run(() => commitOnce(run.backend, request, key))
+  if (!result) return undefined
   if (result.succeeded) {
     shard.checkpoint = checkpoint
     shard.modRevision = result.revision

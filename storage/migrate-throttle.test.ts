@@ -73,6 +73,21 @@ test('a stop condition holds everything, and says why', async () => {
   state.over = true
 })
 
+test('at its end what waits is told, and runs no more, at whatever rate', async () => {
+  const clock = openManualClock()
+  const throttle = openThrottle(clock, DEFAULT_LIMITS)
+  throttle.limit(1)
+  let ran = 0
+  const commit = async (): Promise<{ revision: number }> => ({ revision: ++ran })
+  const all = Array.from({ length: 10 }, () => throttle.run(commit))
+  await clock.advance(2000)
+  await settle()
+  throttle.end()
+  assert.equal((await Promise.all(all)).filter((result) => result === undefined).length, 10 - ran)
+  assert.equal(await throttle.run(commit), undefined)
+  assert.ok(ran > 0 && ran < 5, `${ran}`)
+})
+
 test('a fixed rate, where it is asked for', async () => {
   const { throttle, state, pass } = load({})
   throttle.limit(50)

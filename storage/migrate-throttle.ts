@@ -2,7 +2,7 @@
  * How much of the store a migration takes: a number of commits under way at once, raised by one while they are fast and halved when they are slow,
  * lower while others write, and none while a stop condition holds.
  */
-import type { Clock } from '../src/base/clock.ts'
+import type { Clock, Timer } from '../src/base/clock.ts'
 
 /** What holds a migration back; undefined: nothing but the store's own speed. */
 export type LimitedBy = 'CommitLatency' | 'OtherWriters' | 'Rate' | (string & {})
@@ -29,12 +29,14 @@ export interface Throttle {
   readonly limitedBy: LimitedBy | undefined
   /** Milliseconds by reason for which it held the migration back. */
   readonly waited: ReadonlyMap<string, number>
-  /** Runs a commit when its turn comes; `revisionOf` tells how many commits others made meanwhile. */
-  run<T extends { readonly revision: number }>(commit: () => Promise<T>): Promise<T>
+  /** Runs a commit when its turn comes, and learns from its revision how many commits others made meanwhile; undefined: it was ended before. */
+  run<T extends { readonly revision: number }>(commit: () => Promise<T>): Promise<T | undefined>
   /** Lets nothing run until the reason is gone (undefined). */
   stop(reason: string | undefined): void
   /** Objects a second, where an operator asks for a fixed limit; undefined: none. */
   limit(rate: number | undefined): void
+  /** Nothing more is run. */
+  end(): void
 }
 
 /** Opens a throttle. */
@@ -59,6 +61,8 @@ class AdaptiveThrottle implements Throttle {
   #revision = 0
   #periodRevision = 0
   #rate: number | undefined
+  #timer: Timer | undefined
+  #ended = false
   #nextAt: number
 
   constructor(clock: Clock, limits: ThrottleLimits) {
@@ -84,10 +88,18 @@ class AdaptiveThrottle implements Throttle {
     if (rate === this.#rate) return
     this.#rate = rate
     this.#nextAt = this.#clock.monotonic()
+    this.#wake()
   }
 
-  async run<T extends { readonly revision: number }>(commit: () => Promise<T>): Promise<T> {
+  end(): void {
+    this.#ended = true
+    this.#timer?.cancel()
+    for (const go of this.#queue.splice(0)) go()
+  }
+
+  async run<T extends { readonly revision: number }>(commit: () => Promise<T>): Promise<T | undefined> {
     await this.#acquire()
+    if (this.#ended) return undefined
     const start = this.#clock.monotonic()
     try {
       const result = await commit()
@@ -104,18 +116,12 @@ class AdaptiveThrottle implements Throttle {
 
   async #acquire(): Promise<void> {
     const start = this.#clock.monotonic()
-    if (this.#stopped !== undefined || this.#running >= this.#allowed()) {
-      await new Promise<void>((resolve) => this.#queue.push(resolve))
-      this.#account(this.#clock.monotonic() - start)
-    } else {
-      this.#running++
-    }
-    const rate = this.#rate
-    if (rate === undefined) return
-    const now = this.#clock.monotonic()
-    const at = Math.max(now, this.#nextAt)
-    this.#nextAt = at + 1000 / rate
-    if (at > now) await this.#clock.sleep(at - now)
+    if (this.#ended) return
+    const turn = new Promise<void>((resolve) => this.#queue.push(resolve))
+    this.#wake()
+    await turn
+    const waited = this.#clock.monotonic() - start
+    if (waited > 0) this.#account(waited)
   }
 
   #account(ms: number): void {
@@ -129,10 +135,24 @@ class AdaptiveThrottle implements Throttle {
 
   // A place is handed on, so that nobody who comes meanwhile takes it.
   #wake(): void {
-    while (this.#stopped === undefined && this.#queue.length > 0 && this.#running < this.#allowed()) {
+    while (this.#stopped === undefined && this.#queue.length > 0 && this.#running < this.#allowed() && this.#isDue()) {
       this.#running++
       this.#queue.shift()!()
     }
+  }
+
+  // With a fixed rate the next one has its moment; it is waited for by one timer for all.
+  #isDue(): boolean {
+    if (this.#rate === undefined) return true
+    const now = this.#clock.monotonic()
+    if (now >= this.#nextAt) {
+      // What was missed is made up for, but not more than a second of it.
+      this.#nextAt = Math.max(now - 1000, this.#nextAt) + 1000 / this.#rate
+      return true
+    }
+    this.#timer?.cancel()
+    this.#timer = this.#clock.schedule(this.#nextAt - now, () => this.#wake())
+    return false
   }
 
   #evaluate(): void {

@@ -266,7 +266,7 @@ class Migration {
 
   #halt(halt: Halt): void {
     this.#run.halt ??= halt
-    this.#run.throttle.stop(undefined)
+    this.#run.throttle.end()
     this.#stop.abort()
   }
 
