@@ -38,7 +38,7 @@ const ROOT_FIELDS: Record<string, Schema> = {
 export function valueType(schema: Schema, root: boolean): ValueType | undefined {
   const nullable = schema.nullable === true
   if (schema['x-kubernetes-int-or-string']) return { kind: 'dyn', nullable }
-  if (root) return objectType({ ...schema.properties, ...ROOT_FIELDS }, nullable)
+  if (root && schema.type === 'object') return objectType({ ...schema.properties, ...ROOT_FIELDS }, nullable)
   switch (schema.type) {
     case 'array':
       return listType(schema, nullable)

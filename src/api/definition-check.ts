@@ -52,7 +52,7 @@ function checkDecoded({ definition: manifest, warnings }: DecodedDefinition): De
   const strategy = manifest.spec.conversion.strategy ?? ''
   if (errors.length > 0) return { name, status: invalid(DEFINITION_KIND, name, errors).status, warnings, refused, definition: undefined, strategy }
   const definition = readDefinition(manifest as unknown as JsonObject)
-  return { name, status: SUCCESS, warnings: [...warnings, ...formatWarnings(internalSpec(manifest))], refused, definition, strategy }
+  return { name, status: SUCCESS, warnings: [...new Set([...warnings, ...formatWarnings(internalSpec(manifest))])], refused, definition, strategy }
 }
 
 /** upstream: ValidateCustomResourceDefinition */

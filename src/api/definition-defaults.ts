@@ -5,13 +5,14 @@
 import { compileRules } from './cel.ts'
 import { valueType } from './cel-values.ts'
 import { itemSchema, type SchemaProps } from './definition-props.ts'
+import { fieldPathFits } from './definition-rules.ts'
 import { schemaNames } from './definition-structural.ts'
 import { coerceEmbeddedValue, embeddedValueErrors } from './embedded.ts'
 import { DecodeError } from './go-json-error.ts'
 import { deepEqual, isObject, type Json, type JsonObject, type KubeObject } from './object.ts'
 import { prune } from './prune.ts'
 import { keepFormats } from './schema-node.ts'
-import type { Schema } from './schema.ts'
+import type { Schema, ValidationRule } from './schema.ts'
 import { fieldError, NIL_PATH, type FieldError } from './status.ts'
 import { validateSchema } from './validate.ts'
 
@@ -130,7 +131,7 @@ function checkRules(faults: DefaultFaults, schema: Schema, value: Json, at: stri
   }
   let rules: ReturnType<typeof compileRules>
   try {
-    rules = compileRules({ type: 'object', properties: { [FIELD]: schema } })
+    rules = compileRules({ type: 'object', properties: { [FIELD]: withGoodRules(schema) } })
   } catch (error) {
     faults.refused.push({ field: at, text: (error as Error).message })
     return
@@ -141,4 +142,17 @@ function checkRules(faults: DefaultFaults, schema: Schema, value: Json, at: stri
   // Rules that look at the old value see the default itself; what fails without one fails again.
   const again = rules.evaluate(object, object).errors.filter(({ field, body }) => !errors.some((error) => error.field === field && error.body === body))
   for (const error of [...errors, ...again]) faults.errors.push({ ...error, field: `${at}${error.field.slice(FIELD.length)}` })
+}
+
+// What is wrong with the fields of a rule is an error elsewhere, and passes here.
+function withGoodRules(schema: Schema): Schema {
+  const { 'x-kubernetes-validations': rules = [], items, properties, additionalProperties: additional, ...rest } = schema
+  const withGoodPath = ({ fieldPath = '', ...rule }: ValidationRule): ValidationRule => (fieldPathFits(fieldPath, schema as unknown as SchemaProps) ? { ...rule, fieldPath } : rule)
+  return {
+    ...rest,
+    'x-kubernetes-validations': rules.filter(({ rule = '' }) => rule.trim() !== '').map(withGoodPath),
+    ...(items && { items: withGoodRules(items) }),
+    ...(properties && { properties: Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, withGoodRules(one)])) }),
+    ...(additional !== undefined && { additionalProperties: typeof additional === 'object' ? withGoodRules(additional) : additional }),
+  }
 }

@@ -3,7 +3,7 @@
  * upstream: apiextensions-apiserver/pkg/apis/apiextensions/v1/conversion.go Convert_v1_CustomResourceDefinitionSpec_To_apiextensions_CustomResourceDefinitionSpec
  */
 import type { ColumnProps, ConversionProps, DefinitionProps, NamesProps, SelectableProps, SubresourcesProps, VersionProps } from './definition-props.ts'
-import { isObject, type Json } from './object.ts'
+import { isObject, type Json, type JsonObject } from './object.ts'
 
 /** The internal form of a spec. */
 export interface InternalSpec {
@@ -46,10 +46,15 @@ const MAPS = new Set(['properties', 'patternProperties', 'dependencies', 'defini
 // A pointer, whatever it points to.
 const NOT_A_LIST = 'items'
 
+function equalMaps(a: JsonObject, b: JsonObject): boolean {
+  const keys = Object.keys(a)
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && semanticEqual(a[key], b[key]))
+}
+
 // upstream: equality.Semantic.DeepEqual, for which an empty list or map is as good as none. Pointers to empty structs are not.
 function semanticEqual(a: Json | undefined, b: Json | undefined, key = ''): boolean {
   if ((a === undefined) !== (b === undefined) && key === NOT_A_LIST) return false
-  if (MAPS.has(key)) return semanticEqual(a ?? {}, b ?? {})
+  if (MAPS.has(key)) return equalMaps((a ?? {}) as JsonObject, (b ?? {}) as JsonObject)
   if (Array.isArray(a) || Array.isArray(b)) {
     const left = (a ?? []) as Json[]
     const right = (b ?? []) as Json[]

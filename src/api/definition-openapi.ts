@@ -5,7 +5,7 @@
 import { additionalSchema, itemSchema, type SchemaMap, type SchemaProps } from './definition-props.ts'
 import type { RefusedRule } from './definition-defaults.ts'
 import { listErrors, mapTypeErrors } from './definition-lists.ts'
-import { celErrors, ruleErrors } from './definition-rules.ts'
+import { celErrors, isTypeless, ruleErrors, typelessError } from './definition-rules.ts'
 import { schemaNames } from './definition-structural.ts'
 import { fieldError, type FieldError } from './status.ts'
 
@@ -19,6 +19,10 @@ interface Scope {
   readonly uncorrelated?: string
   /** CEL rules are looked at: the schema is structural, and no composition is above. */
   readonly cel: boolean
+  /** Some node above has rules. */
+  readonly rules: boolean
+  /** A node above, at or below one with rules, has no type for them. */
+  readonly typeless: boolean
 }
 
 /** Errors of a node and all below it: CEL's apart, since they are looked for only where there are no others. */
@@ -30,11 +34,15 @@ interface Found {
 
 /** Checks all nodes of a schema. `cel`: whether the rules are checked too, for which the schema must be structural. */
 export function openApiErrors(schema: SchemaProps, path: string, options: { readonly cel: boolean }): { errors: FieldError[]; refused: RefusedRule[] } {
-  const { schema: schemaErrors, cel, refused } = visit(schema, path, { meta: false, cel: options.cel }, true)
+  const { schema: schemaErrors, cel, refused } = visit(schema, path, { meta: false, cel: options.cel, rules: false, typeless: false }, true)
   return { errors: [...schemaErrors, ...cel], refused }
 }
 
-function visit(schema: SchemaProps, path: string, scope: Scope, root: boolean): Found {
+function visit(schema: SchemaProps, path: string, outer: Scope, root: boolean): Found {
+  const own = (schema['x-kubernetes-validations'] ?? []).length > 0
+  const whole = root || schema['x-kubernetes-embedded-resource'] === true
+  const rules = outer.rules || own
+  const scope = { ...outer, rules, typeless: outer.typeless || (rules && outer.cel && isTypeless(schema, whole)) }
   const found: Found = { schema: nodeErrors(schema, path, scope), cel: [], refused: [] }
   const below = (child: SchemaProps | undefined, at: string, inner: Scope): void => {
     if (child === undefined) return
@@ -45,8 +53,10 @@ function visit(schema: SchemaProps, path: string, scope: Scope, root: boolean): 
   }
   children(schema, path, scope, root, below)
   found.schema.push(...extensionErrors(schema, path), ...ruleErrors(schema, path))
-  if (found.schema.length === 0 && scope.cel) {
-    const { errors, refused } = celErrors(schema, path, { root: root || schema['x-kubernetes-embedded-resource'] === true, ...(scope.uncorrelated === undefined ? {} : { uncorrelated: scope.uncorrelated }) })
+  if (found.schema.length === 0 && scope.cel && own) {
+    const { errors, refused } = scope.typeless
+      ? { errors: [typelessError(path)], refused: [] }
+      : celErrors(schema, path, { root: whole, ...(scope.uncorrelated === undefined ? {} : { uncorrelated: scope.uncorrelated }) })
     found.cel.push(...errors)
     found.refused.push(...refused)
   }
@@ -73,7 +83,7 @@ function children(schema: SchemaProps, path: string, scope: Scope, root: boolean
   const items = schema['x-kubernetes-list-type'] === 'map' ? scope : uncorrelated(scope, path)
   below(itemSchema(schema), `${path}.items`, items)
   if (Array.isArray(schema.items)) for (const [i, item] of schema.items.entries()) below(item, `${path}.items[${i}]`, items)
-  each(schema.dependencies, (name, child) => below(child === null || Array.isArray(child) ? undefined : (child as SchemaProps), `${path}.dependencies[${name}]`, composed))
+  each(schema.dependencies, (name, child) => below(Array.isArray(child) ? undefined : (child as SchemaProps), `${path}.dependencies[${name}]`, composed))
 }
 
 function each<T>(entries: { readonly [name: string]: T } | undefined, visitEntry: (name: string, entry: T) => void): void {

@@ -4,7 +4,7 @@
  */
 import type { Json, ObjectMeta } from './object.ts'
 
-/** JSONSchemaProps as a manifest may hold it, with all that validation then refuses. `items` may be a list of schemas; null is neither, but set. */
+/** JSONSchemaProps as a manifest may hold it, with all that validation then refuses. `items` may be a list of schemas. */
 export interface SchemaProps {
   readonly id?: string
   readonly $schema?: string
@@ -30,7 +30,7 @@ export interface SchemaProps {
   readonly maxProperties?: number
   readonly minProperties?: number
   readonly required?: readonly string[]
-  readonly items?: SchemaProps | readonly SchemaProps[] | null
+  readonly items?: SchemaProps | readonly SchemaProps[]
   readonly allOf?: readonly SchemaProps[]
   readonly oneOf?: readonly SchemaProps[]
   readonly anyOf?: readonly SchemaProps[]
@@ -38,7 +38,7 @@ export interface SchemaProps {
   readonly properties?: SchemaMap
   readonly additionalProperties?: SchemaProps | boolean
   readonly patternProperties?: SchemaMap
-  readonly dependencies?: { readonly [name: string]: SchemaProps | readonly string[] | null }
+  readonly dependencies?: { readonly [name: string]: SchemaProps | readonly string[] }
   readonly additionalItems?: SchemaProps | boolean
   readonly definitions?: SchemaMap
   readonly externalDocs?: { readonly description?: string; readonly url?: string }
@@ -51,6 +51,9 @@ export interface SchemaProps {
   readonly 'x-kubernetes-map-type'?: string
   readonly 'x-kubernetes-validations'?: readonly RuleProps[]
 }
+
+/** What `items` or a dependency is decoded into where it is neither of the two things that it may be: set, but to nothing. */
+export const NEITHER: readonly [] = Object.freeze([] as [])
 
 /** Schemas by name. */
 export type SchemaMap = { readonly [name: string]: SchemaProps }
@@ -137,7 +140,7 @@ export interface DefinitionProps {
 
 /** The schema of items, undefined where there is none or where there are several. */
 export function itemSchema(schema: SchemaProps): SchemaProps | undefined {
-  return Array.isArray(schema.items) ? undefined : ((schema.items ?? undefined) as SchemaProps | undefined)
+  return Array.isArray(schema.items) ? undefined : (schema.items as SchemaProps | undefined)
 }
 
 /** The schema of additionalProperties, undefined where it is a boolean or absent. */

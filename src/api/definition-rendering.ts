@@ -2,7 +2,7 @@
  * Values of a definition as field errors show them: JSON of upstream's internal structs, which have Go's field names and hold zero values.
  * upstream: apiextensions-apiserver/pkg/apis/apiextensions/{types,types_jsonschema}.go, field.Error.ErrorBody
  */
-import type { ColumnProps, RuleProps, SchemaMap, SchemaProps, SelectableProps, SubresourcesProps, VersionProps } from './definition-props.ts'
+import { NEITHER, type ColumnProps, type RuleProps, type SchemaMap, type SchemaProps, type SelectableProps, type SubresourcesProps, type VersionProps } from './definition-props.ts'
 import { encodeJson, encodeString, sortedKeys } from './json-encode.ts'
 import type { Json, JsonObject } from './object.ts'
 
@@ -79,9 +79,10 @@ function limits(schema: SchemaProps): Member[] {
 const schemas = (entries: SchemaMap | undefined): string => map(entries, renderSchema)
 
 /** JSONSchemaPropsOrArray. */
-export function renderItems(items: Exclude<SchemaProps['items'], undefined>): string {
+export function renderItems(items: NonNullable<SchemaProps['items']>): string {
   const several = Array.isArray(items)
-  return struct(['Schema', several || items === null ? 'null' : renderSchema(items as SchemaProps)], ['JSONSchemas', several ? list(items, renderSchema) : 'null'])
+  const set = items !== NEITHER
+  return struct(['Schema', several ? 'null' : renderSchema(items as SchemaProps)], ['JSONSchemas', several && set ? list(items, renderSchema) : 'null'])
 }
 
 function renderOrBool(given: SchemaProps | boolean): string {
@@ -89,9 +90,10 @@ function renderOrBool(given: SchemaProps | boolean): string {
   return struct(['Allows', 'true'], ['Schema', renderSchema(given)])
 }
 
-function renderDependency(given: SchemaProps | readonly string[] | null): string {
+function renderDependency(given: SchemaProps | readonly string[]): string {
   const names = Array.isArray(given)
-  return struct(['Schema', names || given === null ? 'null' : renderSchema(given as SchemaProps)], ['Property', names ? value(given) : 'null'])
+  const set = given !== NEITHER
+  return struct(['Schema', names ? 'null' : renderSchema(given as SchemaProps)], ['Property', names && set ? value(given) : 'null'])
 }
 
 /** ValidationRule. */

@@ -48,11 +48,12 @@ function fieldPathErrors({ fieldPath = '' }: RuleProps, schema: SchemaProps, at:
   if (fieldPath === '') return errors
   if (fieldPath.trim() === '') errors.push(invalid(`${at}.fieldPath`, fieldPath, 'must be non-empty if specified'))
   if (NEWLINE.test(fieldPath)) errors.push(invalid(`${at}.fieldPath`, fieldPath, 'must not contain line breaks'))
-  if (structuralFault(schema) === undefined && !fits(fieldPath, schema)) errors.push(invalid(`${at}.fieldPath`, fieldPath, 'must be a valid path'))
+  if (structuralFault(schema) === undefined && !fieldPathFits(fieldPath, schema)) errors.push(invalid(`${at}.fieldPath`, fieldPath, 'must be a valid path'))
   return errors
 }
 
-function fits(path: string, schema: SchemaProps): boolean {
+/** Whether the fieldPath of a rule leads to a field of its node. */
+export function fieldPathFits(path: string, schema: SchemaProps): boolean {
   try {
     resolveFieldPath(path, schema, { arrays: true })
     return true
@@ -67,23 +68,39 @@ export interface CelScope {
   readonly uncorrelated?: string
 }
 
-/** Errors of a node's rules as CEL; a rule that is refused by us, and perhaps not by upstream, is named apart. */
+/** Whether no types can be made for the rules of a node. */
+export function isTypeless(schema: SchemaProps, root: boolean): boolean {
+  return valueType(schema as unknown as Schema, root) === undefined
+}
+
+/** The error of rules that no types can be made for, at their node or above it. */
+export function typelessError(path: string): FieldError {
+  const text = 'internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations'
+  return fieldError('InternalError', `${path}.x-kubernetes-validations`, '', text)
+}
+
+/** Errors of a node's rules as CEL, where it has a type for them; a rule that is refused by us, and perhaps not by upstream, is named apart. */
 export function celErrors(schema: SchemaProps, path: string, scope: CelScope): { errors: FieldError[]; refused: RefusedRule[] } {
   const errors: FieldError[] = []
   const refused: RefusedRule[] = []
   const rules = schema['x-kubernetes-validations'] ?? []
-  if (rules.length > 0 && valueType(schema as unknown as Schema, scope.root) === undefined) {
-    const text = 'internal error: failed to construct type information for x-kubernetes-validations rules: unable to convert structural schema to CEL declarations'
-    return { errors: [fieldError('InternalError', `${path}.x-kubernetes-validations`, '', text)], refused }
-  }
-  const bare = rules.length > 0 ? withoutRules(schema) : schema
+  const bare = withoutRules(schema)
   for (const [i, rule] of rules.entries()) {
     const at = `${path}.x-kubernetes-validations[${i}]`
-    const fault = compileFault(bare, rule, scope.root)
+    const fault = compileFault(bare, neverOld(rule) ? { ...rule, optionalOldSelf: false } : rule, scope.root)
     if (fault === undefined) errors.push(...oldSelfErrors(rule, at, scope.uncorrelated))
     else refused.push({ field: `${at}.rule`, text: fault })
   }
   return { errors, refused }
+}
+
+// What it says of the old value then does not matter for whether it compiles.
+function neverOld({ rule = '' }: RuleProps): boolean {
+  try {
+    return !usesOldSelf(rule)
+  } catch {
+    return false
+  }
 }
 
 function oldSelfErrors(rule: RuleProps, at: string, uncorrelated: string | undefined): FieldError[] {

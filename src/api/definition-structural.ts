@@ -4,7 +4,7 @@
  */
 import { additionalSchema, itemSchema, type SchemaMap, type SchemaProps } from './definition-props.ts'
 import { sortedKeys } from './json-encode.ts'
-import type { JsonObject } from './object.ts'
+import type { Json, JsonObject } from './object.ts'
 import { matchesPattern } from './pattern.ts'
 import { compareBytes, fieldError, type FieldError } from './status.ts'
 
@@ -49,7 +49,14 @@ export function schemaNames(schemas: SchemaMap | undefined): string[] {
 const INT_OR_STRING = ['integer', 'string']
 
 function isIntOrString(branches: readonly SchemaProps[] | undefined): boolean {
-  return branches?.length === 2 && branches.every((branch, i) => branch.type === INT_OR_STRING[i] && Object.keys(branch).length === 1)
+  return branches?.length === 2 && branches.every((branch, i) => branch.type === INT_OR_STRING[i] && Object.entries(branch).every(([key, value]) => key === 'type' || isNothing(key, value as Json)))
+}
+
+// Of a branch, the structural form keeps nothing of these. upstream: newNestedValueValidation, newForbiddenGenerics
+function isNothing(key: string, value: Json): boolean {
+  if (key === 'additionalProperties') return value === false
+  if (key === 'items') return Array.isArray(value)
+  return EMPTY_IS_NOTHING.has(key) && Object.keys(value as object).length === 0
 }
 
 class Structural {
@@ -185,13 +192,14 @@ const FORBIDDEN: readonly Forbidden[] = [
   ['x-kubernetes-validations', (schema) => (schema['x-kubernetes-validations'] ?? []).length > 0, 'empty'],
 ]
 
-const EMPTY_IS_NOTHING = new Set(['properties', 'items', 'enum', 'allOf', 'anyOf', 'oneOf', 'patternProperties', 'definitions', 'dependencies'])
+const EMPTY_IS_NOTHING = new Set(['enum', 'allOf', 'anyOf', 'oneOf', 'patternProperties', 'definitions', 'dependencies'])
 
 function restrictsMetadata(metadata: SchemaProps): boolean {
   return Object.entries(metadata).some(([key, value]) => {
     if (key === 'type' || key === 'default' || key === '$ref') return false
     if (key === 'properties' && Object.keys(value as object).every((name) => name === 'name' || name === 'generateName')) return false
-    return !EMPTY_IS_NOTHING.has(key) || (value !== null && Object.keys(value as object).length > 0)
+    if (key === 'items') return !Array.isArray(value)
+    return !EMPTY_IS_NOTHING.has(key) || Object.keys(value as object).length > 0
   })
 }
 

@@ -2,6 +2,7 @@
  * JSON values decoded into Go structs that are described as data: zero values go, wrong types and unknown fields are reported with Go's texts.
  * upstream: sigs.k8s.io/json (UnmarshalStrict), apiextensions-apiserver/pkg/apis/apiextensions/v1/marshal.go
  */
+import { NEITHER } from './definition-props.ts'
 import { SCHEMA, type GoType } from './definition-types.ts'
 import { DecodeError, jsonKind } from './go-json-error.ts'
 import { normalizeTime } from './go-time.ts'
@@ -182,7 +183,7 @@ class Decoder {
     if (kind === 'schemaOrBool' && typeof value === 'boolean') return value
     if (isObject(value)) return this.below(value, SCHEMA, at)
     if (kind === 'schemaOrBool') throw new DecodeError('boolean or JSON schema expected')
-    if (!Array.isArray(value)) return NEITHER
+    if (!Array.isArray(value)) return NEITHER as unknown as Json
     const of: GoType = kind === 'schemaOrList' ? SCHEMA : { kind: 'string', go: 'string' }
     return this.below(value, { kind: 'list', go: `[]${of.go}`, of }, at)
   }
@@ -200,13 +201,10 @@ class Decoder {
   }
 }
 
-// What is neither of both is set all the same, to nothing.
-const NEITHER = null
-
 function zero(type: GoType): Json {
   if (type.kind === 'string') return ''
   if (type.kind === 'json') return null
-  return type.kind === 'schemaOrNames' ? NEITHER : {}
+  return type.kind === 'schemaOrNames' ? (NEITHER as unknown as Json) : {}
 }
 
 // YAML's floats become JSON on the way, where 1.0 is 1; in a JSON document it is no integer for Go.
@@ -216,12 +214,12 @@ function asInteger(value: number | bigint | Float, fromYaml: boolean): number | 
   return fromYaml && Number.isSafeInteger(float) ? float : undefined
 }
 
-// How the number was written is lost, so that this is its plainest form.
+// How the number was written is lost, so that this is its plainest form; nobody writes an integer that is too long with a fraction.
 function numberText(value: number | bigint | Float, fromYaml: boolean): string {
   if (isInteger(value)) return String(value)
   const float = toNumber(value)
   if (!Number.isInteger(float) || Math.abs(float) >= 1e21) return formatJsonNumber(float)
-  return `${BigInt(float)}${fromYaml ? '' : '.0'}`
+  return `${BigInt(float)}${fromYaml || Math.abs(float) >= 2 ** 63 ? '' : '.0'}`
 }
 
 // Where Go's decoder of standard base64 stops, undefined when it does not.

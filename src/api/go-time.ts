@@ -3,9 +3,17 @@
  * upstream: time/format.go Parse, metav1.Time (apimachinery/pkg/apis/meta/v1/time.go)
  */
 import { DecodeError } from './go-json-error.ts'
-import { goQuote } from './status.ts'
 
 const LAYOUT = '2006-01-02T15:04:05Z07:00'
+// upstream: time/format.go quote, which escapes all that is not printable ASCII, byte by byte
+function quote(text: string): string {
+  const bytes = [...Buffer.from(text)].map((byte) => {
+    if (byte === 0x22 || byte === 0x5c) return `\\${String.fromCharCode(byte)}`
+    return byte < 0x20 || byte >= 0x80 ? `\\x${byte.toString(16).padStart(2, '0')}` : String.fromCharCode(byte)
+  })
+  return `"${bytes.join('')}"`
+}
+
 const CANONICAL = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/
 
 /** A time as metav1.Time prints it: UTC, whole seconds. `now` is in milliseconds since the epoch. */
@@ -47,7 +55,7 @@ class TimeParser {
     if (second > 59) this.outOfRange('second')
     this.rest = this.rest.replace(/^[.,]\d+/, '')
     const offset = this.zone()
-    if (this.rest !== '') throw new DecodeError(`parsing time ${goQuote(this.text)}: extra text: ${goQuote(this.rest)}`)
+    if (this.rest !== '') throw new DecodeError(`parsing time ${quote(this.text)}: extra text: ${quote(this.rest)}`)
     if (day < 1 || day > daysIn(year, month)) this.outOfRange('day')
     return calendar(year, month, day) + ((hour * 60 + minute - offset) * 60 + second) * 1000
   }
@@ -80,11 +88,11 @@ class TimeParser {
   }
 
   private bad(element: string): never {
-    throw new DecodeError(`parsing time ${goQuote(this.text)} as "${LAYOUT}": cannot parse ${goQuote(this.rest)} as "${element}"`)
+    throw new DecodeError(`parsing time ${quote(this.text)} as "${LAYOUT}": cannot parse ${quote(this.rest)} as "${element}"`)
   }
 
   private outOfRange(what: string): never {
-    throw new DecodeError(`parsing time ${goQuote(this.text)}: ${what} out of range`)
+    throw new DecodeError(`parsing time ${quote(this.text)}: ${what} out of range`)
   }
 }
 

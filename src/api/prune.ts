@@ -60,8 +60,9 @@ function pruneValue(value: Json, schema: Schema | undefined, path: Path, embedde
     if (embedded && isMetaField(key)) return member
     const property = propertyOf(schema, key)
     if (property !== undefined) return pruneChild(member, property, path, key, unknown)
-    if (schema.additionalProperties !== undefined && schema.additionalProperties !== false) {
-      return pruneChild(member, schema.additionalProperties === true ? undefined : schema.additionalProperties, path, key, unknown)
+    // One that is false keeps the member too: validation refuses it.
+    if (schema.additionalProperties !== undefined) {
+      return pruneChild(member, typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined, path, key, unknown)
     }
     if (preserve) return member
     unknown.push(new Path(path, key).toString())

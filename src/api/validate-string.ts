@@ -11,7 +11,7 @@ import type { Validation } from './validate.ts'
 export function validateString(validation: Validation, limits: Limits, value: string, path: string): void {
   const { maxLength, minLength, pattern } = limits
   if (maxLength !== undefined && value.length > maxLength && characters(value) > maxLength) {
-    const text = `may not be more than ${maxLength} ${maxLength === 1 ? 'byte' : 'bytes'}`
+    const text = maxLength < 0 ? 'value is too long' : `may not be more than ${maxLength} ${maxLength === 1 ? 'byte' : 'bytes'}`
     validation.errors.push(fieldError('FieldValueTooLong', validation.field(path), value, text))
   } else if (minLength !== undefined && characters(value) < minLength) {
     validation.add('FieldValueInvalid', path, value, `should be at least ${minLength} chars long`)

@@ -10,7 +10,7 @@ import type { Schema } from './schema.ts'
 import { schemaNode, type SchemaNode } from './schema-node.ts'
 import { fieldError, goQuote, NIL_PATH, type FieldError, type FieldErrorType } from './status.ts'
 import { enumErrorDetail, inEnum } from './validate-enum.ts'
-import { validateNumber } from './validate-number.ts'
+import { isJsonInteger, validateNumber } from './validate-number.ts'
 import { validateString } from './validate-string.ts'
 
 /** `old`: the value that this one replaces, for ratcheting. `status`: the value is an object's status, so fields begin with `status`. */
@@ -138,8 +138,8 @@ export class Validation {
   }
 
   private tooMany(path: string, actual: number, max: number): void {
-    const noun = max === 1 ? 'item' : 'items'
-    this.errors.push(fieldError('FieldValueTooMany', this.field(path), actual, `must have at most ${max} ${noun}`))
+    const text = max < 0 ? 'has too many items' : `must have at most ${max} ${max === 1 ? 'item' : 'items'}`
+    this.errors.push(fieldError('FieldValueTooMany', this.field(path), actual, text))
   }
 
   private object(node: SchemaNode, value: JsonObject, path: string, old: Correlation | undefined): number {
@@ -198,19 +198,10 @@ function mismatch(node: SchemaNode, value: Json): string | undefined {
   const actual = typeOf(value)
   if (types.includes(actual)) return undefined
   if (actual === 'integer' && types.includes('number')) return undefined
-  if (actual === 'number' && types.includes('integer') && isJsonInteger(value)) return undefined
+  if (actual === 'number' && types.includes('integer') && isJsonInteger(toNumber(value as Float))) return undefined
   if (format !== '') {
-    if (actual !== 'string' && actual !== 'array') return format === formatOf(value) ? typesMismatch(node) : format
+    if (actual !== 'string' && actual !== 'array') return format === formatOf(value) ? node.typeText : format
     if (!types.includes('integer') && !types.includes('number')) return undefined
   }
-  return typesMismatch(node)
-}
-
-function typesMismatch(node: SchemaNode): string | undefined {
-  return node.types.length === 0 ? undefined : node.typeText
-}
-
-// upstream: swag.IsFloat64AJSONInteger
-function isJsonInteger(value: Json): boolean {
-  return value instanceof Float && Math.abs(toNumber(value)) <= Number.MAX_SAFE_INTEGER
+  return node.typeText
 }
