@@ -4,7 +4,7 @@ import { DecodeError, type ObjectCodec } from '../../storage/object-codec.ts'
 import { encodeJson, parseStored } from '../api/codec.ts'
 import { deepEqual, formatApiVersion, isObject, type Json, type JsonObject, type KubeObject, setKey } from '../api/object.ts'
 import type { ResourceDefinition } from '../api/resource.ts'
-import { relativeKey } from './resource-store.ts'
+import { relativeKey } from './relative-key.ts'
 import type { StorageCodec } from './storage-codec.ts'
 
 /** Builds it from the codec that the server uses, so that both agree on every byte. */

@@ -13,7 +13,12 @@ import type { ByteBudget } from '../../storage/encoded-bytes.ts'
 import { openWatchCache, Undecodable, type CacheEntry, type WatchCache } from '../../storage/watch-cache.ts'
 import type { AdmissionPlugin } from './admission.ts'
 import { oldestFirst } from '../api/version-order.ts'
+import { migrationCodec } from './migration-codec.ts'
+import { relativeKey } from './relative-key.ts'
+import { checkSamples, type StoredSample } from './self-test.ts'
 import { createStorageCodec, schemaDigest, type StorageCodec } from './storage-codec.ts'
+
+export { relativeKey } from './relative-key.ts'
 
 /** What is served: a definition with its conversion and, where data is not enough, its strategy. */
 export interface ServedResource {
@@ -22,6 +27,8 @@ export interface ServedResource {
   readonly strategy?: Strategy
   /** The definition was read from a file, whose schemas may change; absent: its schemas are released, and stay as they are. */
   readonly fromFile?: true
+  /** Stored bytes whose meaning is known: a program that reads them as anything else must not touch a store. */
+  readonly samples?: readonly StoredSample[]
 }
 
 /** A resource, opened on a backend. */
@@ -86,7 +93,7 @@ export async function openResourceStore(served: ServedResource, options: OpenOpt
   }
 }
 
-function startOptions({ definition, conversion, fromFile }: ServedResource, codec: StorageCodec, { backend, program, exclusive, log }: OpenOptions): ResourceStart {
+function startOptions({ definition, conversion, fromFile, samples = [] }: ServedResource, codec: StorageCodec, { backend, program, exclusive, log }: OpenOptions): ResourceStart {
   const digests = new Map(definition.versions.map((version) => [version.name, schemaDigest(version)]))
   const versions = oldestFirst(codec.decodable)
   return {
@@ -99,13 +106,9 @@ function startOptions({ definition, conversion, fromFile }: ServedResource, code
     served: definition.versions.filter((version) => version.served).map((version) => version.name),
     schemaDigest: (version) => digests.get(version),
     schemas: fromFile ? 'FromFile' : 'Released',
+    selfTest: () => checkSamples(migrationCodec(definition, codec), samples),
     exclusive,
   }
-}
-
-/** Key of an object relative to its resource's prefix. */
-export function relativeKey(definition: ResourceDefinition, namespace: string, name: string): string {
-  return definition.scope === 'Namespaced' ? `${namespace}/${name}` : name
 }
 
 /** Waits until the cache holds everything that was committed before the call: what a read without resourceVersion must see. */

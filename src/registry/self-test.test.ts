@@ -8,6 +8,6 @@ const sample = (text: string, hub = text) => ({ value: Buffer.from(sealTwin({ ke
 test('samples are read as what they are, and written at every version', () => {
   checkSamples(twinCodec(), [sample('x'), sample('y')])
   assert.throws(() => checkSamples(twinCodec(), [sample('x'), sample('y', 'z')]), { message: 'sample 2 is read as another object' })
-  assert.throws(() => checkSamples(twinCodec(), [sample('lossy one')]), { message: 'sample 1 cannot be written at v1: writing it at v1 would change it' })
+  assert.throws(() => checkSamples(twinCodec(), [sample('lossy one')]), { message: 'sample 1 cannot be written at v1: that would change it' })
   assert.throws(() => checkSamples(twinCodec(['v1']), [sample('x')]), { message: 'unknown version v1beta1' })
 })
