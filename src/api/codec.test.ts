@@ -120,3 +120,17 @@ test('stored JSON is read exactly', () => {
   assert.equal(Object.hasOwn(read('{"__proto__":1}') as object, '__proto__'), true)
   assert.throws(() => read('{"a":'), /unexpected end of JSON input/)
 })
+
+test('the kind is looked for in each value of a key that stands twice', () => {
+  const peek = (text: string): string => {
+    try {
+      return decodeObject(Buffer.from(text), 'application/json', { group: 'g', version: 'v1', kind: 'K' }, { strict: false }).object.kind
+    } catch (error) {
+      return error instanceof Error ? error.message : String(error)
+    }
+  }
+  assert.match(peek('{"kind":5,"kind":"K","apiVersion":"g/v1"}'), /cannot unmarshal number into Go struct field \.kind of type string/)
+  assert.match(peek('{"apiVersion":7,"kind":{},"kind":"K","apiVersion":"g/v1"}'), /cannot unmarshal number into Go struct field \.apiVersion/)
+  assert.equal(peek('{"kind":"L","kind":"K","apiVersion":"g/v1"}'), 'K')
+  assert.equal(peek('{"kind":null,"kind":"K","apiVersion":"g/v1"}'), 'K')
+})

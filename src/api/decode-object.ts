@@ -4,7 +4,7 @@
  */
 import { DecodeError, jsonKind } from './go-json-error.ts'
 import { encodeJson } from './json-encode.ts'
-import { decodeJson } from './json-parse.ts'
+import { decodeJson, type ReplacedMember } from './json-parse.ts'
 import { formatApiVersion, getKey, isObject, type GroupVersionKind, type Json, type JsonObject, type KubeObject } from './object.ts'
 import { badRequest, goQuote, type StatusError } from './status.ts'
 import { decodeText } from './decode-text.ts'
@@ -49,9 +49,9 @@ export function decodeObject(
  * Throws StatusError 400. upstream: handlers/delete.go, with runtime.NewNotRegisteredErrForKind
  */
 export function decodeOptions(bytes: Uint8Array, mediaType: BodyMediaType, expected: GroupVersionKind): JsonObject {
-  const value = readOptions(decodeText(bytes), mediaType)
+  const { value, replaced } = readOptions(decodeText(bytes), mediaType)
   try {
-    const actual = kindOf(value, expected)
+    const actual = kindOf(value, expected, replaced)
     if (actual.kind !== expected.kind) throw notRegistered(actual)
     return isObject(value) ? value : {}
   } catch (error) {
@@ -59,22 +59,22 @@ export function decodeOptions(bytes: Uint8Array, mediaType: BodyMediaType, expec
   }
 }
 
-function readOptions(text: string, mediaType: BodyMediaType): Json {
+function readOptions(text: string, mediaType: BodyMediaType): Pick<Body, 'value' | 'replaced'> {
   try {
-    return mediaType === 'application/yaml' ? decodeYaml(text).value : decodeJson(text).value
+    return mediaType === 'application/yaml' ? decodeYaml(text) : decodeJson(text)
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
     // A number beyond float64 is no fault of a field that nobody reads.
-    if (isOutOfRange(error)) return JSON.parse(text)
+    if (isOutOfRange(error)) return { value: JSON.parse(text) as Json }
     throw badRequest(`${mediaType === 'application/json' ? PARSE_ERROR : ''}${error.message}`)
   }
 }
 
 const isOutOfRange = ({ message }: DecodeError): boolean => message.startsWith('json: cannot unmarshal number')
 
-/** The kind of a decoded body; what it leaves out is taken from `defaults`. Throws DecodeError for what cannot have a kind. */
-export function kindOf(value: Json, defaults: GroupVersionKind): GroupVersionKind {
-  return withDefaults(peekKind(value), defaults)
+/** The kind of a decoded body; what it leaves out is taken from `defaults`. `replaced`: see DecodedJson. Throws DecodeError for what cannot have a kind. */
+export function kindOf(value: Json, defaults: GroupVersionKind, replaced: readonly ReplacedMember[] = []): GroupVersionKind {
+  return withDefaults(peekKind(value, replaced), defaults)
 }
 
 /** What is said of an apiVersion that is null. upstream: unstructured.NestedString */
@@ -90,6 +90,7 @@ interface Body {
   readonly text: string
   readonly value: Json
   readonly findings: string[]
+  readonly replaced?: readonly ReplacedMember[]
   readonly outOfRange?: DecodeError
 }
 
@@ -100,8 +101,8 @@ function readBody(bytes: Uint8Array, mediaType: BodyMediaType, expected: GroupVe
       const { value, duplicates } = decodeYaml(text)
       return { text, value, findings: duplicateFindings(duplicates, mediaType) }
     }
-    const { value, duplicates } = decodeJson(text)
-    return { text, value, findings: duplicateFindings(duplicates, mediaType) }
+    const { value, duplicates, replaced } = decodeJson(text)
+    return { text, value, findings: duplicateFindings(duplicates, mediaType), replaced }
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
     if (isOutOfRange(error)) return { text, value: JSON.parse(text), findings: [], outOfRange: error }
@@ -112,7 +113,7 @@ function readBody(bytes: Uint8Array, mediaType: BodyMediaType, expected: GroupVe
 
 function peek(body: Body, bytes: Uint8Array, expected: GroupVersionKind): GroupVersionKind {
   try {
-    const peeked = kindOf(body.value, expected)
+    const peeked = kindOf(body.value, expected, body.replaced)
     if (body.outOfRange) throw badRequest(unhandled(peeked, expected, body.outOfRange.message))
     return peeked
   } catch (error) {
@@ -194,10 +195,10 @@ const PARSE_ERROR = "couldn't get version/kind; json parse error: "
 const PEEK_STRUCT = String.raw`struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }`
 
 /**
- * apiVersion and kind as encoding/json finds them: any case of the key will do. Throws DecodeError (`couldn't get version/kind; …`)
+ * apiVersion and kind as encoding/json finds them: any case of the key will do, and every value that a key has is read. Throws DecodeError (`couldn't get version/kind; …`)
  * for what is no object and for members that are no strings. upstream: json.SimpleMetaFactory.Interpret
  */
-function peekKind(value: Json): GroupVersionKind {
+function peekKind(value: Json, replaced: readonly ReplacedMember[]): GroupVersionKind {
   const fail = (text: string): never => {
     throw new DecodeError(`${PARSE_ERROR}json: cannot unmarshal ${text}`)
   }
@@ -205,9 +206,10 @@ function peekKind(value: Json): GroupVersionKind {
   if (!isObject(value)) return fail(`${jsonKind(value)} into Go value of type ${PEEK_STRUCT}`)
   let apiVersion = ''
   let kind = ''
-  for (const [key, member] of Object.entries(value)) {
+  const members = Object.entries(value).flatMap((last) => [...replaced.filter(([key]) => key === last[0]), last])
+  for (const [key, member] of members) {
     const field = key.length <= 10 ? key.toLowerCase() : ''
-    if ((field !== 'kind' && field !== 'apiversion') || member === null) continue
+    if ((field !== 'kind' && field !== 'apiversion') || member === null || member === undefined) continue
     if (typeof member !== 'string') return fail(`${jsonKind(member)} into Go struct field .${field === 'kind' ? field : 'apiVersion'} of type string`)
     if (field === 'kind') kind = member
     else apiVersion = member

@@ -6,10 +6,17 @@
 import { DecodeError, syntaxError, type SyntaxContext } from './go-json-error.ts'
 import { Float, isObject, setKey, type Json, type JsonObject } from './object.ts'
 
-/** A decoded document. `duplicates` are the paths of keys that stand twice in an object, in document order, each path once. */
+/** A member of the outermost object whose key stands there again. */
+export type ReplacedMember = readonly [key: string, value: Json]
+
+/**
+ * A decoded document. `duplicates` are the paths of keys that stand twice in an object, in document order, each path once; `replaced` the values that
+ * those of the outermost object had before the last one, which some decoders look at.
+ */
 export interface DecodedJson {
   readonly value: Json
   readonly duplicates: string[]
+  readonly replaced: readonly ReplacedMember[]
 }
 
 const MAX_DEPTH = 10_000
@@ -25,7 +32,7 @@ const MIN_INT64 = -9223372036854775808n
 export function decodeJson(text: string, { maxDepth = MAX_DEPTH } = {}): DecodedJson {
   const parser = new Parser(text, maxDepth)
   const value = parser.document()
-  return { value, duplicates: [...parser.duplicates] }
+  return { value, duplicates: [...parser.duplicates], replaced: parser.replaced }
 }
 
 /** Throws DecodeError with the parser's text for a value that nests deeper than the parser would take: a patch can make one. */
@@ -43,6 +50,7 @@ function isContainer(value: Json | undefined): value is JsonObject | Json[] {
 
 class Parser {
   readonly duplicates = new Set<string>()
+  readonly replaced: ReplacedMember[] = []
   private readonly text: string
   private readonly maxDepth: number
   private at = 0
@@ -118,7 +126,10 @@ class Parser {
     const key = this.keys[this.keys.length - 1] as string
     // Values are never undefined; names of Object.prototype take the careful way, `__proto__` among them.
     if (container[key] === undefined) container[key] = value
-    else setKey(container, key, value)
+    else {
+      if (this.containers.length === 1 && Object.hasOwn(container, key) && this.replaced.length < MAX_FINDINGS) this.replaced.push([key, container[key] as Json])
+      setKey(container, key, value)
+    }
     const code = this.skipBlanks()
     if (code === 0x2c) {
       this.at++

@@ -9,14 +9,12 @@ import { dedupOwnerReferences } from '../api/metadata.ts'
 import { formatApiVersion, type JsonObject, type KubeObject } from '../api/object.ts'
 import type { ScaleDefinition } from '../api/resource.ts'
 import { NO_REPLICAS, scaleOf, withReplicas, type Scale } from '../api/scale.ts'
-import { decodeScale } from '../api/scale-decode.ts'
 import { badRequest, internalError, notFound, rawError, StatusError } from '../api/status.ts'
 import type { ApplyOptions, Configuration } from './apply.ts'
 import { endpointOf } from './ownership.ts'
 import { encodeEntry, get, parseReady } from './read.ts'
 import { requestVersion, type ResourceStore } from './resource-store.ts'
 import { checkUid, update, type UpdateOptions } from './update.ts'
-import { checkName, settleNamespace } from './write.ts'
 
 /** The live Scale, with the owners of its fields → the one to write. */
 export type ScaleTransform = (live: Scale) => Scale
@@ -37,7 +35,7 @@ export async function updateScale(store: ResourceStore, transform: ScaleTransfor
   const tracked = (live: Scale): KubeObject => {
     const next = transform(live)
     if (options.kind === 'put') checkUid(store, next.metadata.uid, live, options)
-    const { warning } = dedupOwnerReferences(next, options.kind === 'put' ? 'request' : 'admission')
+    const { warning } = dedupOwnerReferences(next, 'admission')
     if (warning) options.warn(warning)
     return trackUpdate({ ...endpointOf(store, options, undefined), live, next, manager: options.manager, now: store.clock.now() })
   }
@@ -47,19 +45,17 @@ export async function updateScale(store: ResourceStore, transform: ScaleTransfor
 const NO_OWNER =
   'failed to create manager for existing fields: failed to convert live object (/; autoscaling/v1, Kind=Scale) to proper version: request to convert CR to an invalid group/version: autoscaling/v1'
 
-/** Applies a configuration of a Scale, which is never created. Throws as an apply to the object does, and 500 when nobody owns the replicas. */
+/** Applies a configuration of a Scale, which is never created. Throws as an apply to the object does, and 500 when nobody owns the replicas or anything would change. */
 export async function applyScale(store: ResourceStore, configuration: Configuration, options: ApplyOptions): Promise<Scale> {
   const definition = definitionOf(store, options.version, options.name)
-  const { manager, force, name, namespace } = options
+  const { manager, force } = options
   const applied = (live: Scale): KubeObject => {
     const endpoint = endpointOf(store, options, undefined)
     // What was there before the first apply would have to be seen in a version that the object does not have.
     if ((live.metadata.managedFields ?? []).length === 0) throw rawError(NO_OWNER)
     const object = applyPatch({ ...endpoint, live, config: configuration.decode(), manager, force, now: store.clock.now() })
     configuration.check()
-    const { scale } = fallible(() => decodeScale(object, { fromYaml: true }))
-    checkName(settleNamespace(scale, namespace), name)
-    return scale
+    return object
   }
   return await write(store, definition, applied, { ...options, kind: 'apply' })
 }

@@ -5,6 +5,7 @@
 import { decodeJson, decodeYaml, encodeInOrder, findingsAsWarnings } from '../api/codec.ts'
 import { duplicateFindings, notRegistered } from '../api/decode-object.ts'
 import { decodeText } from '../api/decode-text.ts'
+import { dedupOwnerReferences } from '../api/metadata.ts'
 import { isObject, parseApiVersion, type Json } from '../api/object.ts'
 import { openKubeProtobuf } from '../api/protobuf.ts'
 import { SCALE_KIND, type Scale } from '../api/scale.ts'
@@ -55,7 +56,9 @@ async function serveUpdate(context: RequestContext): Promise<void> {
   const options = parseModifyOptions(info.query, 'UpdateOptions')
   const scale = receiveBody(context, bytes, bodyMediaType(req.headers['content-type']), options.fieldValidation)
   checkName(settleNamespace(scale, objectNamespace(context)), name)
-  respondScale(context, negotiated, await updateScale(store, () => scale, { ...writeOptions(context, options), name, kind: 'put' }))
+  const { object, warning } = dedupOwnerReferences(scale)
+  if (warning) context.warnings.add(warning)
+  respondScale(context, negotiated, await updateScale(store, () => object as Scale, { ...writeOptions(context, options), name, kind: 'put' }))
 }
 
 async function servePatch(context: RequestContext): Promise<void> {

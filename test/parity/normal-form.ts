@@ -96,6 +96,7 @@ function timeless(entry: unknown): unknown {
 const PATTERNS: readonly (readonly [RegExp, string])[] = [
   [/\b202[6-9]-\d\d-\d\dT\d\d:\d\d:\d\dZ/g, NOW],
   [/(too old resource version: \d+) \(\d+\)/g, '$1 (<n>)'],
+  [/(Too large resource version: \d+, current: )(?:\d+|<rv\d+>)/g, '$1<n>'],
   [/(\nmetadata:\n {2}continue: ""\n {2}resourceVersion: ")[^"]*/g, '$1<list-rv>'],
   [/-gen-[a-z0-9]{5}\b/g, '-gen-<x>'],
   [/0xc[0-9a-f]{9}/g, '<ptr>'],

@@ -99,10 +99,17 @@ function checkTyped(scope: Scope, object: JsonObject, allowDuplicates: boolean, 
     validateTyped(object, requestType(scope), { allowDuplicates })
   } catch (error) {
     if (!(error instanceof TypeMismatch)) throw error
-    const metadata = isObject(object.metadata) ? object.metadata : {}
-    throw rawError(`${lead(`${text(metadata.namespace)}/${text(metadata.name)}; ${kindText(object)}`)}${error.message}`)
+    throw rawError(`${lead(placeOf(object))}${error.message}`)
   }
 }
+
+function placeOf(object: JsonObject): string {
+  const metadata = isObject(object.metadata) ? object.metadata : {}
+  return `${text(metadata.namespace)}/${text(metadata.name)}; ${kindText(object)}`
+}
+
+// What upstream converts is no Scale any more, and custom resources have no such version: a Scale can be applied only as it is.
+const UNKNOWN_VERSION = 'request to convert CR to an invalid group/version: autoscaling/v1'
 
 const text = (value: Json | undefined): string => (typeof value === 'string' ? value : '')
 
@@ -115,7 +122,8 @@ function applyOnce(scope: Scope, request: ApplyRequest, { live, managed }: Start
   const applied = mergeApplied(scope, live, config as KubeObject, managed.managers, manager, force)
   const managers = stripMetadata(applied.managers, manager)
   if (applied.object === undefined) return withManagedFields(live, { managers, times: managed.times })
-  const schema = scope.kind === definition.names.kind ? findVersion(definition, version)?.schema : undefined
+  if (scope.subresource === 'scale') throw rawError(`failed to convert new object (${placeOf(config)}) to proper version: ${UNKNOWN_VERSION}`)
+  const schema = findVersion(definition, version)?.schema
   const object = withoutManagedFields(schema ? applyDefaults(applied.object, schema) : applied.object)
   return withManagedFields(object, { managers, times: new Map(managed.times).set(manager, formatTime(now)) })
 }

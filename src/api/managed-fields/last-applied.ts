@@ -39,7 +39,7 @@ export function fieldsLastApplied(scope: Scope, live: KubeObject): FieldSet | un
 
 /** The object with its annotation, if it has one, set to the configuration that was applied; without it when annotations would be too big. */
 export function updateLastApplied(object: KubeObject, config: JsonObject): KubeObject {
-  const { annotations } = object.metadata
+  const annotations = isObject(object.metadata) ? object.metadata.annotations : undefined
   if (!annotations || !getKey(annotations, ANNOTATION)) return object
   const { [ANNOTATION]: _, ...others } = annotations
   const text = `${encodeJson(withoutAnnotation(config))}\n`

@@ -98,7 +98,12 @@ function withNulls(value: Json, random: Random): Json {
 /** A JSON patch of one to four operations. */
 export function jsonPatch(subject: Subject): Json {
   const { random } = subject
-  const model: Json = { metadata: { labels: { app: 'a' } }, ...fields(subject, 0.4) }
+  const metadata: JsonObject = { labels: { app: 'a' } }
+  if (random.chance(0.2)) metadata.annotations = { note: 'x' }
+  if (random.chance(0.2)) metadata.finalizers = ['example.com/hold']
+  if (random.chance(0.1)) metadata.managedFields = [{}]
+  if (random.chance(0.1)) Object.assign(metadata, { resourceVersion: `\${rv_${subject.letter}}`, uid: `\${uid_${subject.letter}}`, generation: 1 })
+  const model: Json = { metadata, ...fields(subject, 0.4) }
   const operations = Array.from({ length: random.weighted([[4, 1], [2, 2], [1, 4]]) }, () => operation(model, random))
   return random.chance(0.9) ? operations : mutate(operations, random, 1)
 }

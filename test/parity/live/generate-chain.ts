@@ -1,5 +1,5 @@
 /** A conversation from a seed: a few objects of one kind, and what clients do with them. */
-import { encodeYaml } from '../../../src/api/codec.ts'
+import { encodeJson, encodeYaml } from '../../../src/api/codec.ts'
 import { isObject, type Json, type JsonObject } from '../../../src/api/object.ts'
 import type { Chain, ChainStep } from './chain.ts'
 import { appliedBody, deleteOptions, fields, jsonPatch, mergePatch, nameOf, objectBody, statusBody, type Subject } from './generate-body.ts'
@@ -50,6 +50,9 @@ const STEPS: readonly (readonly [number, Make])[] = [
   [2, deleteCollectionStep],
   [4, textStep],
   [3, scaleStep],
+  [2, twiceStep],
+  [2, ownersStep],
+  [3, elsewhereStep],
 ]
 
 function anyStep(random: Random, kind: LiveKind): ChainStep {
@@ -75,7 +78,7 @@ function writePath(subject: Subject, status: number): { readonly path: string; r
 function createStep(subject: Subject): ChainStep {
   const { random, letter } = subject
   const body = objectBody(subject)
-  const json = isObject(body) && random.chance(0.02) ? { ...body, metadata: { generateName: '${ID}-gen-' } } : body
+  const json = isObject(body) && random.chance(0.03) ? { ...body, metadata: { generateName: '${ID}-gen-' } } : body
   const step = { m: 'POST', path: collection(subject), q: writeQuery(random), h: headers(random), object: letter }
   return random.chance(0.04) ? { ...step, text: encodeYaml(json), ct: 'application/yaml' } : { ...step, json }
 }
@@ -154,6 +157,55 @@ function watchStep(subject: Subject): ChainStep {
 
 function heldWatch(random: Random, kind: LiveKind): ChainStep {
   return { ...watchStep(subjectOf(random, kind)), hold: true }
+}
+
+/** A member stands twice. */
+function twiceStep(subject: Subject): ChainStep {
+  const { random, letter } = subject
+  const m = random.pick(['POST', 'PUT', 'PATCH', 'PATCH'])
+  const ct = m === 'PATCH' ? random.pick([MERGE, APPLY]) : 'application/json'
+  const text = encodeJson(ct === APPLY ? appliedBody(subject) : ct === MERGE ? mergePatch(subject) : objectBody(subject, { resourceVersion: m === 'PUT' ? `\${rv_${letter}}` : undefined }))
+  const members = [...text.matchAll(/"(?:\\.|[^"\\])*":/g)].map(({ 0: name, index }) => ({ name, index }))
+  const { name, index } = random.pick(members.length > 0 ? members : [{ name: '', index: 0 }])
+  const again = random.chance(0.5) ? `${name}${random.pick(['null', '{}', '"x"', '5'])},` : `${name}{"a":1,"a":2},`
+  const body = name === '' ? text : `${text.slice(0, index)}${again}${text.slice(index)}`
+  const path = m === 'POST' ? collection(subject) : writePath(subject, 0.1).path
+  return { m, path, ct, q: ct === APPLY ? applyQuery(random) : writeQuery(random), h: headers(random), text: body, object: letter }
+}
+
+const ENTRIES: readonly Json[] = [
+  [{}], [], null, [{ manager: 'm1', operation: 'Apply', apiVersion: 'parity.example/v1', fieldsType: 'FieldsV1', fieldsV1: { 'f:spec': { 'f:size': {} } } }],
+  [{ manager: 'm1', operation: 'Update', fieldsType: 'FieldsV1', fieldsV1: {} }], [{ manager: 'x', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: { 'f:metadata': { 'f:labels': { '.': {}, 'f:app': {} } } }, time: '2024-01-01T00:00:00Z' }],
+]
+
+/** As a tool does that sets who owns what. */
+function ownersStep(subject: Subject): ChainStep {
+  const { random, letter } = subject
+  const { path } = writePath(subject, 0.1)
+  const metadata = { managedFields: random.pick(ENTRIES), ...(random.chance(0.2) ? { labels: { app: 'c' } } : {}) }
+  if (random.chance(0.5)) return { m: 'PUT', path, q: writeQuery(random), h: headers(random, { table: false }), from: letter, json: { metadata }, object: letter }
+  return { m: 'PATCH', path, ct: MERGE, q: writeQuery(random), h: headers(random), json: { metadata }, object: letter }
+}
+
+/** Paths beside those of the object and its collection. */
+function elsewhereStep(subject: Subject): ChainStep {
+  const { random, kind, version, letter } = subject
+  const { group, names, scope } = kind.definition
+  const whole = `/apis/${group}/${version}/${names.plural}`
+  const own: [string, string][] = [['labelSelector', 'scn=${ID}']]
+  const below = scope === 'Cluster' ? names.plural : `namespaces/\${ID}/${names.plural}`
+  const json = objectBody(subject)
+  return random.weighted<() => ChainStep>([
+    [4, () => ({ m: 'GET', path: whole, q: own, h: headers(random), list: true })],
+    [2, () => ({ m: 'GET', path: whole, q: [...own, ['watch', 'true'], ['resourceVersion', '${rv_first}']], h: headers(random), stream: IDLE_SECONDS })],
+    [1, () => ({ m: 'GET', path: itemPath(subject), q: [['watch', 'true'], ['resourceVersion', '${rv_first}']], h: headers(random), ...(scope === 'Cluster' ? {} : { stream: IDLE_SECONDS }) })],
+    [1, () => ({ m: 'GET', path: `/apis/${group}/${version}/watch/${below}${random.chance(0.5) ? `/${nameOf(letter)}` : ''}`, q: [...own, ['resourceVersion', '${rv_first}']], h: headers(random), stream: IDLE_SECONDS })],
+    [1, () => ({ m: random.pick(['POST', 'DELETE', 'PATCH', 'PUT']), path: scope === 'Cluster' ? `${whole}/x/y/z` : `${whole}/${nameOf(letter)}`, h: headers(random), json })],
+    [1, () => ({ m: random.pick(['PUT', 'PATCH', 'HEAD', 'OPTIONS', 'TRACE']), path: collection(subject), ct: MERGE, h: headers(random), json })],
+    [1, () => ({ m: random.pick(['POST', 'HEAD', 'OPTIONS']), path: itemPath(subject), h: headers(random), json })],
+    [1, () => ({ m: random.pick(['POST', 'DELETE', 'GET', 'PUT']), path: `${itemPath(subject)}/${random.pick(['status', 'scale', 'bogus', 'status/x', ''])}`, h: headers(random), json })],
+    [1, () => ({ m: 'GET', path: random.pick([`/apis/${group}`, `/apis/${group}/${version}`, `/apis/${group}/v0/${names.plural}`, `/apis/${group}/${version}/${names.singular}`, `${itemPath(subject)}%2F`]), h: headers(random) })],
+  ])()
 }
 
 const TEXTS = [

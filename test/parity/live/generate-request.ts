@@ -15,6 +15,7 @@ const ACCEPTS: readonly (readonly [number, string])[] = [
   [1, 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json'],
   [1, 'application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json'],
   [1, 'application/yaml'],
+  [0.7, 'application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json'],
   [0.5, '*/*'],
   [0.5, 'application/xml'],
   [0.3, 'application/json;q=0.1,application/yaml;q=0.9'],
@@ -32,7 +33,7 @@ export function headers(random: Random, { table = true } = {}): Record<string, s
 /** The query of a create, update or patch. */
 export function writeQuery(random: Random): Query {
   const query: [string, string][] = []
-  if (random.chance(0.3)) query.push(['fieldManager', random.pick(['m1', 'm2', 'm3', '', 'x'.repeat(129), 'a\u0001'])])
+  if (random.chance(0.3)) query.push(['fieldManager', random.pick(['m1', 'm2', 'm3', 'kubectl-client-side-apply', 'kubectl', '', 'x'.repeat(129), 'a\u0001'])])
   if (random.chance(0.35)) query.push(['fieldValidation', random.weighted([[4, 'Strict'], [3, 'Warn'], [3, 'Ignore'], [1, 'Bogus'], [1, '']])])
   if (random.chance(0.08)) query.push(['dryRun', random.weighted([[5, 'All'], [1, 'Some'], [1, '']])])
   if (random.chance(0.04)) query.push(['pretty', random.pick(['true', '1', 'x'])])
@@ -44,7 +45,7 @@ export function writeQuery(random: Random): Query {
 /** The query of an apply: a manager, and force. */
 export function applyQuery(random: Random): Query {
   const query: [string, string][] = []
-  if (!random.chance(0.03)) query.push(['fieldManager', random.pick(['m1', 'm2', 'm3'])])
+  if (!random.chance(0.03)) query.push(['fieldManager', random.pick(['m1', 'm1', 'm2', 'm2', 'm3', 'kubectl'])])
   if (random.chance(0.4)) query.push(['force', random.weighted([[8, 'true'], [2, 'false'], [1, 'x']])])
   if (random.chance(0.12)) query.push(['fieldValidation', random.pick(['Strict', 'Warn', 'Ignore'])])
   if (random.chance(0.06)) query.push(['dryRun', 'All'])
@@ -56,6 +57,7 @@ export function getQuery(random: Random, letter: string): Query {
   if (random.chance(0.75)) return []
   return [random.weighted<readonly [string, string]>([
     [4, ['resourceVersion', `\${rv_${letter}}`]],
+    [2, ['resourceVersion', '0']],
     [1, ['resourceVersion', 'abc']],
     [1, ['resourceVersion', '1']],
     [1, ['pretty', 'true']],
@@ -72,7 +74,9 @@ export function selectors(random: Random, kind: LiveKind): [string, string][] {
   if (cluster) query.push(['labelSelector', `scn=\${ID}${random.chance(0.4) ? `,${label}` : ''}`])
   else if (random.chance(0.35)) query.push(['labelSelector', random.chance(0.9) ? label : random.pick(['a b', 'app in', ',', 'app=a=b', '=', 'app in ()', 'A_=x', `${'x'.repeat(64)}=y`])])
   if (random.chance(0.25)) {
+    const own = kind.definition.versions.flatMap(({ selectableFields = [] }) => selectableFields.map(({ jsonPath }) => `${jsonPath.slice(1)}${random.pick(['=', '!=', '=='])}${random.pick(['', '1', 'x', 'true'])}`))
     query.push(['fieldSelector', random.pick([
+      ...own,
       'metadata.name=${ID}-a', 'metadata.name!=${ID}-a', 'metadata.namespace=${ID}', 'metadata.namespace!=${ID}', 'spec.size=small', 'spec.replicas=1', 'spec.size!=small,metadata.name=${ID}-b', 'spec.nothing=x', 'metadata.name', 'a=b=c', '',
       'metadata.labels=x',
     ])])
@@ -84,7 +88,7 @@ export function selectors(random: Random, kind: LiveKind): [string, string][] {
 export function listQuery(random: Random, kind: LiveKind): Query {
   const query = selectors(random, kind)
   if (kind.definition.scope !== 'Cluster' && random.chance(0.3)) query.push(['limit', random.weighted([[4, '1'], [2, '2'], [2, '500'], [1, '0'], [1, '-1'], [1, 'x']])])
-  if (random.chance(0.3)) query.push(['resourceVersion', random.weighted([[5, '${rv_a}'], [3, '${rv_list}'], [1, ''], [1, '1'], [1, 'abc'], [1, '-1']])])
+  if (random.chance(0.3)) query.push(['resourceVersion', random.weighted([[5, '${rv_a}'], [3, '${rv_list}'], [2, '${rv_b}'], [4, '0'], [0.3, '99999999'], [1, ''], [1, '1'], [1, 'abc'], [1, '-1']])])
   if (random.chance(0.2)) query.push(['resourceVersionMatch', random.weighted([[4, 'NotOlderThan'], [4, 'Exact'], [1, 'Bogus'], [1, '']])])
   if (random.chance(0.06)) query.push(random.pick([['pretty', 'true'], ['includeObject', 'Object'], ['includeObject', 'None'], ['includeObject', 'Bogus'], ['timeoutSeconds', 'x'], ['sendInitialEvents', 'true'], ['continue', 'x'], ['allowWatchBookmarks', 'true'], ['watch', 'false'], ['watch', 'x']]))
   return query
@@ -97,6 +101,7 @@ export function watchQuery(random: Random, kind: LiveKind): Query {
     [5, () => [['resourceVersion', '${rv_first}']]],
     [3, () => [['resourceVersion', '${rv_a}']]],
     [2, () => [['resourceVersion', '${rv_list}']]],
+    [1, () => [['resourceVersion', '0']]],
     [2, () => []],
     [1, () => [['sendInitialEvents', 'true'], ['resourceVersionMatch', 'NotOlderThan'], ['allowWatchBookmarks', 'true']]],
     [0.5, () => [['sendInitialEvents', random.pick(['true', 'false'])], ['resourceVersionMatch', random.pick(['NotOlderThan', 'Exact'])], ['resourceVersion', '${rv_a}']]],

@@ -11,6 +11,8 @@ import { toStep, type Chain, type ChainStep } from './chain.ts'
 
 /** Streams that are held end when for so long nothing has come after the last request. */
 const SETTLE_MS = 500
+/** A cache knows by then what was written before. */
+const CACHE_MS = 150
 /** No answer takes so long. */
 const ANSWER_TIMEOUT_MS = 20_000
 
@@ -22,6 +24,8 @@ export async function holdChain(target: Target, { steps }: Chain, id: string): P
   const answers: RawAnswer[] = []
   const held = new Map<number, HeldStream>()
   for (const [i, step] of steps.entries()) {
+    // What a cache answers may be old.
+    if (step.q?.some(([name, value]) => name === 'resourceVersion' && value === '0')) await sleep(CACHE_MS)
     if (step.hold) {
       const stream = openStream(target, step, variables)
       held.set(i, stream)
@@ -57,10 +61,24 @@ async function inTime(answer: Promise<RawAnswer>): Promise<RawAnswer> {
 }
 
 // The order of the entries of managedFields and of causes depends on chance, which is seen to where YAML is parsed.
-function bodyOf({ status, text }: RawAnswer, { stream, h }: ChainStep): unknown {
+function bodyOf({ status, text, headers }: RawAnswer, { stream, h }: ChainStep): unknown {
+  if (headers.some(([name, value]) => name === 'content-type' && value.includes('protobuf'))) return undefined
   const yaml = h?.Accept?.includes('yaml') && /managedFields:|^ {2}- field:/m.test(text)
   if (yaml) return parseBody(encodeJson(decodeYaml(text).value), false, exactNumber)
-  return parseBody(text, stream !== undefined && status === 200, exactNumber)
+  if (stream === undefined || status !== 200) return parseBody(text, false, exactNumber)
+  const frames = parseBody(text, true, exactNumber)
+  return Array.isArray(frames) ? frames.map((frame) => withoutProgress(frame as Json)) : frames
+}
+
+// Up to where a stream has come depends on what others write.
+function withoutProgress(frame: Json): Json {
+  if (!isObject(frame) || frame.type !== 'BOOKMARK') return frame
+  const drop = (value: Json | undefined): Json => {
+    if (Array.isArray(value)) return value.map(drop)
+    if (!isObject(value)) return value ?? null
+    return Object.fromEntries(Object.entries(value).filter(([name]) => name !== 'resourceVersion').map(([name, member]) => [name, drop(member)]))
+  }
+  return drop(frame)
 }
 
 // What is no small integer is compared as it is written: 1.0 is another number than 1, and int64 has more digits than a float.

@@ -1,13 +1,16 @@
-/** What the generated conversations are about: the recorded definitions, and each version of our own as a definition of its own. */
+/** What the generated conversations are about: the recorded definitions, each version of our own as a definition of its own, and any others. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import fc from 'fast-check'
 import { encodeJson } from '../../../src/api/codec.ts'
 import { printDefinition } from '../../../src/api/definition-print.ts'
 import { Float, type Json, type JsonObject } from '../../../src/api/object.ts'
 import type { ResourceDefinition } from '../../../src/api/resource.ts'
 import type { Schema } from '../../../src/api/schema.ts'
+import { loadDefinitions } from '../../../src/commands/load-definitions.ts'
 import { notebookValidationJobs } from '../../../src/resources/notebookvalidationjobs/definition.ts'
 import { arbitraryJob } from '../../model/arbitrary-job.ts'
-import { arbitraryValue } from '../../model/arbitrary-object.ts'
+import { arbitraryValue, type Special } from '../../model/arbitrary-object.ts'
 import { loadDefinition } from '../serve.ts'
 
 /** A kind that is talked about. */
@@ -15,11 +18,15 @@ export interface LiveKind {
   readonly definition: ResourceDefinition
   /** How often it is chosen. */
   readonly weight: number
+  /** The manifest that it was read from; without one it is printed. */
+  readonly manifest?: string
   /** Bodies without metadata, mostly valid, by version. */
   readonly samples: ReadonlyMap<string, readonly JsonObject[]>
 }
 
 const SAMPLES = 250
+/** Of definitions that are large. */
+const FEW_SAMPLES = 60
 
 /** The kinds, with samples made from the seed. */
 export function liveKinds(seed: number): LiveKind[] {
@@ -27,7 +34,7 @@ export function liveKinds(seed: number): LiveKind[] {
   return [
     ...recorded.map(([name, weight]) => {
       const definition = loadDefinition(name)
-      return { definition, weight, samples: new Map(definition.versions.map((version) => [version.name, sample(arbitraryBody(version.schema), seed)])) }
+      return { definition, weight, samples: new Map(definition.versions.map((version) => [version.name, sample(arbitraryBody(version.schema, special), seed)])) }
     }),
     ...notebookValidationJobs.versions.map(({ name }) => {
       const jobs = arbitraryJob(name).map(withoutType)
@@ -36,8 +43,26 @@ export function liveKinds(seed: number): LiveKind[] {
   ]
 }
 
+/** The kinds of the manifests (JSON) in a folder, which are those of public projects. `say` is told of what is not served. */
+export async function foreignKinds(folder: string, seed: number, say: (text: string) => void): Promise<LiveKind[]> {
+  const kinds: LiveKind[] = []
+  for (const file of readdirSync(folder).filter((name) => name.endsWith('.json')).sort()) {
+    const path = join(folder, file)
+    try {
+      for (const { definition } of await loadDefinitions([path])) {
+        const served = definition.versions.filter((version) => version.served)
+        const samples = new Map(served.map((version) => [version.name, sample(arbitraryBody(version.schema, matching), seed, FEW_SAMPLES)]))
+        kinds.push({ definition, weight: 1, manifest: readFileSync(path, 'utf8'), samples })
+      }
+    } catch (error) {
+      say(`left out: ${error instanceof Error ? error.message : String(error)}`)
+    }
+  }
+  return kinds
+}
+
 /** The manifests that install the kinds, as JSON. */
-export const manifests = (kinds: readonly LiveKind[]): string[] => kinds.map(({ definition }) => encodeJson(printDefinition(definition)))
+export const manifests = (kinds: readonly LiveKind[]): string[] => kinds.map(({ definition, manifest }) => manifest ?? encodeJson(printDefinition(definition)))
 
 // A kube-apiserver converts between our versions only through a webhook, so each has a group to itself.
 function copyOf(version: string): ResourceDefinition {
@@ -50,9 +75,9 @@ const withoutType = <T extends object>(whole: T): Omit<T, 'apiVersion' | 'kind' 
   return rest
 }
 
-const sample = (arbitrary: fc.Arbitrary<JsonObject>, seed: number): JsonObject[] => fc.sample(arbitrary, { seed, numRuns: SAMPLES })
+const sample = (arbitrary: fc.Arbitrary<JsonObject>, seed: number, numRuns = SAMPLES): JsonObject[] => fc.sample(arbitrary, { seed, numRuns })
 
-function arbitraryBody(schema: Schema): fc.Arbitrary<JsonObject> {
+function arbitraryBody(schema: Schema, special: Special): fc.Arbitrary<JsonObject> {
   return arbitraryValue({ ...schema, properties: withoutType(schema.properties ?? {}) }, special) as fc.Arbitrary<JsonObject>
 }
 
@@ -84,6 +109,20 @@ const VALUES: Readonly<Record<string, readonly Json[]>> = {
 
 function special(schema: Schema, path: string): fc.Arbitrary<Json> | undefined {
   const values = VALUES[path]
-  if (values !== undefined) return fc.constantFrom(...values)
-  return schema.pattern === '^https?://.*' ? fc.constantFrom('https://git.example/a.git', 'http://git.example/b') : undefined
+  return values === undefined ? matching(schema) : fc.constantFrom(...values)
+}
+
+// What Go's patterns have and those of fast-check lack.
+function matching(schema: Schema): fc.Arbitrary<Json> | undefined {
+  if (schema.pattern === '^https?://.*') return fc.constantFrom('https://git.example/a.git', 'http://git.example/b')
+  return schema.pattern === undefined || isUnderstood(schema.pattern) ? undefined : fc.constantFrom('a', '5s', '10', 'a.example.com')
+}
+
+function isUnderstood(pattern: string): boolean {
+  try {
+    fc.stringMatching(new RegExp(pattern))
+    return true
+  } catch {
+    return false
+  }
 }

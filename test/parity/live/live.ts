@@ -1,8 +1,9 @@
 /**
  * The live differential test: the same random conversations with a real kube-apiserver and with our server.
  *
- *   node test/parity/live/live.ts [--requests 10000] [--seed 1] [--chain SEED] [--shrink 8]
+ *   node test/parity/live/live.ts [--requests 10000] [--seed 1] [--chain SEED] [--shrink 8] [--definitions FOLDER]
  *
+ * `--definitions` talks about the CustomResourceDefinitions (JSON) of a folder, such as those of public projects, in place of our own.
  * `--chain` holds the one conversation of that seed and prints it. Exit 1 when an answer differs and nobody knows why.
  */
 import { Agent } from 'node:https'
@@ -11,7 +12,7 @@ import { startControlPlane } from '../../control-plane/control-plane.ts'
 import { printScenario, type Chain } from './chain.ts'
 import { compareChain, describe, signature, type Difference, type Servers } from './compare.ts'
 import { generateChain } from './generate-chain.ts'
-import { liveKinds, manifests, type LiveKind } from './kinds.ts'
+import { foreignKinds, liveKinds, manifests, type LiveKind } from './kinds.ts'
 import { knownDifferences } from './known-differences.ts'
 import { shrinkChain } from './shrink.ts'
 import { openOurs } from './ours.ts'
@@ -109,10 +110,11 @@ async function report(servers: Servers, { requests, skipped, known, found: first
 }
 
 async function main(): Promise<boolean> {
-  const { values } = parseArgs({ options: { requests: { type: 'string', default: '10000' }, seed: { type: 'string', default: '1' }, chain: { type: 'string' }, shrink: { type: 'string', default: '8' } } })
+  const { values } = parseArgs({ options: { requests: { type: 'string', default: '10000' }, seed: { type: 'string', default: '1' }, chain: { type: 'string' }, shrink: { type: 'string', default: '8' }, definitions: { type: 'string' } } })
   const options = { requests: Number(values.requests), seed: Number(values.seed), shrink: Number(values.shrink) }
   const chainSeed = values.chain === undefined ? undefined : Number(values.chain)
-  const kinds = liveKinds(chainSeed === undefined ? options.seed : Math.floor(chainSeed / 1_000_000))
+  const kindSeed = chainSeed === undefined ? options.seed : Math.floor(chainSeed / 1_000_000)
+  const kinds = values.definitions === undefined ? liveKinds(kindSeed) : await foreignKinds(values.definitions, kindSeed, say)
   const begin = performance.now()
   await using reference = await startControlPlane({ skipRevisions: SKIPPED_REVISIONS })
   await reference.install(manifests(kinds))
