@@ -83,11 +83,19 @@ export async function checkReplicas(
       throw new Refused('ReplicaMissing', `${name} has vanished without a good-bye: bring it back, or say with --dismiss ${replica.id} that it will not come back`)
     }
     if (!replica.decodable.includes(version) || !replica.encodable.includes(version)) {
-      throw new Refused('ReplicaUnable', `${name} cannot read and write ${resource} at ${version}: replace it by a release that can`)
+      throw new Refused('ReplicaUnable', `${name} cannot read and write ${resource} at ${version}: replace it by a release that can; ${ifKilled(replica, wanted.now)}`)
     }
-    if (replica.observedEpoch < wanted.epoch) throw new Refused('ReplicaUnable', `${name} has not seen epoch ${wanted.epoch} of ${resource} yet: try again`)
+    if (replica.observedEpoch < wanted.epoch) {
+      throw new Refused('ReplicaUnable', `${name} has not seen epoch ${wanted.epoch} of ${resource} yet: try again; ${ifKilled(replica, wanted.now)}`)
+    }
   }
   return revision
+}
+
+// An announcement outlives a process that had no time to say good-bye, and nobody can tell until it ends.
+function ifKilled({ id }: Replica, now: number): string {
+  const end = new Date(now + LEASE_SECONDS * 1000).toISOString()
+  return `if it was killed, its announcement ends by itself at ${end} at the latest, and --dismiss ${id} says then that it will not come back`
 }
 
 /** A registered announcement, kept alive until it is closed. */

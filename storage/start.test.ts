@@ -191,7 +191,7 @@ describe('set-version', () => {
   test('is refused for a replica that cannot, that has not seen the epoch, or that has vanished', async () => {
     await using backend = openMemoryBackend()
     await using old = await start(backend, { encodingVersion: 'v1beta1', decodable: ['v1beta1'], encodable: ['v1beta1'], program: program('old', 'mlops-apiserver 0.0.9') })
-    await assert.rejects(setVersion(backend, 'v1'), { reason: 'ReplicaUnable', exitCode: 3, message: /replica old \(mlops-apiserver 0\.0\.9\) cannot read and write/ })
+    await assert.rejects(setVersion(backend, 'v1'), { reason: 'ReplicaUnable', exitCode: 3, message: /replica old \(mlops-apiserver 0\.0\.9\) cannot read and write jobs\.example at v1: replace it by a release that can; if it was killed, its announcement ends by itself at 20\S+Z at the latest, and --dismiss old says then/ })
     await old[Symbol.asyncDispose]()
 
     const gone = await start(backend, { program: program('gone') })
@@ -201,6 +201,22 @@ describe('set-version', () => {
     assert.equal((await setVersion(backend, 'v1', { dismissed: ['gone'] })).encodingVersion, 'v1')
     assert.equal((await setVersion(backend, 'v1beta1', { dismissed: ['gone'] })).encodingVersion, 'v1beta1')
     await gone[Symbol.asyncDispose]()
+  })
+
+  test('says what to do about a replica that may have been killed: its announcement still lives', async () => {
+    await using backend = openMemoryBackend()
+    const killed = await start(backend, { program: program('killed'), encodingVersion: 'v1beta1' })
+    // A killed one sees no change any more.
+    const { kvs } = await backend.range({ start: 'meta/replicas/', end: 'meta/replicas0' })
+    await setVersion(backend, 'v1')
+    await settle()
+    await backend.commit({ compare: [], put: kvs.map(({ key, value }) => ({ key, value })) })
+    const end = new Date(clock.now() + 30_000).toISOString()
+    await assert.rejects(setVersion(backend, 'v1beta1', { acceptRollback: true }), {
+      reason: 'ReplicaUnable', exitCode: 3,
+      message: `replica killed (mlops-apiserver 0.1.0) has not seen epoch 2 of ${resource} yet: try again; if it was killed, its announcement ends by itself at ${end} at the latest, and --dismiss killed says then that it will not come back`,
+    })
+    await killed[Symbol.asyncDispose]()
   })
 
   test('a store of one process forgets the replicas that were killed', async () => {
