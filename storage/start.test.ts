@@ -163,17 +163,19 @@ describe('a resource', () => {
   test('a change of the fence is seen; a version that it cannot decode makes it unable, until that is gone', async () => {
     await using backend = openMemoryBackend()
     await using started = await start(backend)
+    const { able } = started
     await change(backend, { epoch: 2 })
     await settle()
+    assert.equal(able.aborted, false)
     assert.deepEqual([started.fence.current().epoch, (await listReplicas(backend, resource)).replicas[0]?.observedEpoch], [2, 2])
     const { storedVersions } = started.fence.current()
     await change(backend, { epoch: 3, storedVersions: [...storedVersions, { version: 'v2', firstEpoch: 3, firstRevision: 9, reason: 'newer' }] })
     await settle()
-    assert.deepEqual([started.state, started.problem?.name], ['Unable', 'UndecodableStoredVersions'])
+    assert.deepEqual([started.state, started.problem?.name, able.aborted, started.able.aborted], ['Unable', 'UndecodableStoredVersions', true, true])
     assert.equal((await listReplicas(backend, resource)).replicas[0]?.state, 'Unable')
     await change(backend, { epoch: 4, storedVersions })
     await settle()
-    assert.deepEqual([started.state, started.problem], ['Serving', undefined])
+    assert.deepEqual([started.state, started.problem, started.able.aborted], ['Serving', undefined, false])
   })
 })
 

@@ -81,6 +81,8 @@ export interface StartedResource extends AsyncDisposable {
   readonly state: ResourceState
   /** Why it is not Serving. */
   readonly problem: Error | undefined
+  /** Aborts when it turns Unable: what is still being served must end. Another one takes its place when it is able again. */
+  readonly able: AbortSignal
 }
 
 const ENVELOPE_FORMATS = [1]
@@ -183,11 +185,14 @@ const messageOf = (error: unknown): string => (error instanceof Error ? error.me
 function follow(options: ResourceStart, fence: Fence, registration: Registration, first: ResourceState): StartedResource {
   const { backend, resource, program } = options
   let [state, problem, epoch] = [first, undefined as Error | undefined, fence.current().epoch]
+  let able = new AbortController()
   const settle = async (failure: Error | undefined): Promise<void> => {
     const next = failure ? 'Unable' : stateOf({ ...options, refuseReadOnly: false }, fence.current())
     if (next === state && fence.current().epoch === epoch) return
     if (failure) program.log.error('the resource can no longer be served', { resource, err: failure })
     ;[state, problem, epoch] = [next, failure, fence.current().epoch]
+    if (failure) able.abort()
+    else if (able.signal.aborted) able = new AbortController()
     await registration.update({ state, observedEpoch: epoch })
   }
   const following = followFence(backend, fence, { clock: program.clock, log: program.log, onChange: settle })
@@ -198,6 +203,9 @@ function follow(options: ResourceStart, fence: Fence, registration: Registration
     },
     get problem() {
       return problem
+    },
+    get able() {
+      return able.signal
     },
     async [Symbol.asyncDispose]() {
       await following.close()

@@ -79,7 +79,7 @@ test('what cannot be done is a Status, a refusal names its reason', async () => 
     ['PATCH', `storagemigrations/${RESOURCE}`, { type: MERGE, body: { spec: { paused: 'yes' } } }, 400, /^spec\.paused must be true or false$/],
     ['PATCH', `storagemigrations/${RESOURCE}`, { type: MERGE, body: { spec: { paused: true } } }, 409, /has no migration to pause/, 'Changed'],
     ['POST', 'storagemigrations', { body: {} }, 400, /^metadata\.name must be the resource/],
-    ['POST', 'storagemigrations', { body: named('StorageMigration', { rate: 0 }) }, 400, /^spec\.rate must be a whole number/],
+    ['POST', 'storagemigrations', { body: named('StorageMigration', { rate: -1 }) }, 400, /^spec\.rate must be a whole number/],
     ['POST', 'storagemigrations?dryRun=All', { body: named('StorageMigration') }, 400, /^dryRun is not supported; create a storagepreview/],
     ['POST', 'storagemigrations', { body: '{' }, 400, /unexpected end of JSON input/],
     ['POST', 'storagemigrations', { body: '[]' }, 400, /^the body is no object$/],
@@ -115,6 +115,10 @@ test('a version that cannot be decoded enters storedVersions: 503 and not ready,
     assert.equal((await server.send('GET', '/readyz')).status, code)
   }
   const future = { version: 'v2', firstEpoch: 2, firstRevision: 1, reason: 'a newer release' }
+  const watched = await server.send('GET', `${jobsPath('v1')}?limit=1`)
+  const watches = [`?watch=true&resourceVersion=${watched.body.metadata.resourceVersion}`, '?watch=true', '?watch=true&fieldSelector=metadata.name%3Da'].map((query) => server.send('GET', jobsPath('v1beta1') + query))
+  const jobs = server.server.store('NotebookValidationJob')
+  for (let i = 0; i < 100 && jobs.cache.watchers < watches.length; i++) await sleep(20)
   await change((fence) => ({ ...fence, epoch: 2, storedVersions: [...fence.storedVersions, future] }))
   await ready(500)
   for (const [method, path] of [['GET', jobsPath('v1')], ['GET', `${jobsPath('v1beta1')}/a`], ['GET', `${jobsPath('v1')}/missing`], ['GET', `${jobsPath('v1')}?watch=true`], ['DELETE', `${jobsPath('v1')}/a`]] as const) {
@@ -122,8 +126,15 @@ test('a version that cannot be decoded enters storedVersions: 503 and not ready,
     assert.deepEqual([status, body.reason, headers['retry-after']], [503, 'ServiceUnavailable', '5'], `${method} ${path}`)
     assert.match(body.message, /has objects stored at v2, and this program decodes only v1alpha1, v1beta1, v1/)
   }
+  // Open watches end in order, without an event that says so: their clients resume where they are, and meet the 503.
+  const ended = await Promise.all(watches)
+  assert.deepEqual(ended.map(({ status }) => status), [200, 200, 200])
+  assert.deepEqual(ended.map(({ text }) => text.split('\n').filter(Boolean).map((line) => (JSON.parse(line) as { type: string }).type)), [[], ['ADDED'], ['ADDED']])
+  assert.equal(jobs.cache.watchers, 0)
   assert.equal((await server.send('GET', '/livez')).status, 200)
   await change((fence) => ({ ...fence, epoch: 3, storedVersions: fence.storedVersions.filter(({ version }) => version !== 'v2') }))
   await ready(200)
   assert.equal((await server.send('GET', `${jobsPath('v1')}/a`)).status, 200)
+  const again = await server.send('GET', `${jobsPath('v1')}?watch=true&timeoutSeconds=1&resourceVersion=${watched.body.metadata.resourceVersion}`)
+  assert.deepEqual([again.status, again.text], [200, ''])
 })

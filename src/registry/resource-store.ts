@@ -41,7 +41,7 @@ export interface ResourceStore extends AsyncDisposable {
   readonly backend: Backend
   readonly fence: Fence
   /** Whether it may be read and written now, and why not. */
-  readonly started: Pick<StartedResource, 'state' | 'problem'>
+  readonly started: Pick<StartedResource, 'state' | 'problem' | 'able'>
   readonly cache: WatchCache
   readonly clock: Clock
   readonly log: Log

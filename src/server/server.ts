@@ -79,7 +79,7 @@ function serveResource(options: ServerOptions): RequestHandler {
     if (deprecated) warnings.add(deprecated)
     checkServable(store, info)
     if (!hasSubresource(version, info.subresource)) throw notFound(store.resource, info.name)
-    const lifetime = new Lifetime(res, options, info.verb !== 'watch')
+    const lifetime = new Lifetime(res, options, info.verb === 'watch' ? [options.stopping, store.started.able] : undefined)
     try {
       const now = options.clock.now()
       await lifetime.race(serveVerb({ req, res, info, user: req.user ?? ANONYMOUS, store, version, warnings, signal: lifetime.signal, now }))
@@ -112,16 +112,17 @@ function inScope(store: ResourceStore, info: RequestInfo): boolean {
 // Every request ends with it: one for all, since an error's stack costs more than a small answer.
 const GONE = new DOMException('the request is over', 'AbortError')
 
-// How long a request may live: until its client has gone, its time is over, or (a watch) the server stops.
+// How long a request may live: until its client has gone, its time is over, or (a watch, which has no such time) one of `ends` aborts: the server stops, or can no
+// longer serve the resource. The stream then ends in order, as upstream's does when its storage is torn down: clients resume from what they have seen, elsewhere or later.
 class Lifetime {
   readonly signal: AbortSignal
   readonly #gone = new AbortController()
   readonly #deadline = new AbortController()
   readonly #timer
-  constructor(res: Response, { clock, stopping }: ServerOptions, limited: boolean) {
+  constructor(res: Response, { clock }: ServerOptions, ends: readonly AbortSignal[] | undefined) {
     res.once('close', () => this.#gone.abort(GONE))
-    this.#timer = limited ? clock.schedule(REQUEST_TIMEOUT_MS, () => this.#deadline.abort()) : undefined
-    this.signal = AbortSignal.any([this.#gone.signal, this.#deadline.signal, ...(limited ? [] : [stopping])])
+    this.#timer = ends ? undefined : clock.schedule(REQUEST_TIMEOUT_MS, () => this.#deadline.abort())
+    this.signal = AbortSignal.any([this.#gone.signal, this.#deadline.signal, ...(ends ?? [])])
   }
 
   /** Settles as `work` does, or with 504 at the deadline. */
