@@ -71,6 +71,11 @@ export interface StrategyContext {
  * must not be mutated. `table` computes columns in code for kinds whose columns no JSONPath gives.
  */
 export interface Strategy {
+  /**
+   * What decoding makes of an object that is written: fields that are only written become those that are kept, and what always is so is
+   * there. Writers own the fields of the result; of an applied configuration they own its own.
+   */
+  settleDecoded?(object: KubeObject): KubeObject
   /** Last change of the object before validation, on create. */
   prepareForCreate?(object: KubeObject, context: StrategyContext): KubeObject
   /** Last change of the object before validation, on update. */

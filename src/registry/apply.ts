@@ -11,7 +11,7 @@ import { endpointOf } from './ownership.ts'
 import { parseUintError } from './resource-version.ts'
 import type { ResourceStore } from './resource-store.ts'
 import { update, type UpdateOptions } from './update.ts'
-import { checkName, settleNamespace, type WriteResult } from './write.ts'
+import { checkName, settleDecoded, settleNamespace, type WriteResult } from './write.ts'
 
 export interface ApplyOptions extends Omit<UpdateOptions, 'kind'> {
   readonly force: boolean
@@ -68,7 +68,7 @@ function checkNew(store: ResourceStore, object: KubeObject, name: string): void 
 }
 
 function newObject(store: ResourceStore, configuration: Configuration, options: ApplyOptions): KubeObject {
-  const object = applied(store, configuration, undefined, undefined, options)
+  const object = settleDecoded(store, applied(store, configuration, undefined, undefined, options))
   const { resourceVersion: _checked, ...metadata } = object.metadata
   return { ...object, metadata }
 }

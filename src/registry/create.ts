@@ -10,7 +10,7 @@ import { commitObject, type WriteOutcome } from './commit-object.ts'
 import { endpointOf } from './ownership.ts'
 import { parseUintError } from './resource-version.ts'
 import { relativeKey, requestVersion, type ResourceStore } from './resource-store.ts'
-import { hasStatusSubresource, settleNamespace, unstored, type WriteOptions, type WriteResult } from './write.ts'
+import { hasStatusSubresource, settleDecoded, settleNamespace, unstored, type WriteOptions, type WriteResult } from './write.ts'
 
 const NAME_ATTEMPTS = 8
 
@@ -19,7 +19,8 @@ export async function create(store: ResourceStore, body: KubeObject, options: Wr
   const wiped = settleNamespace({ ...body, metadata: wipeForCreate(body.metadata) }, options.namespace)
   const deduped = dedupOwnerReferences(wiped)
   if (deduped.warning) options.warn(deduped.warning)
-  const owned = trackUpdate({ ...endpointOf(store, options, undefined), live: undefined, next: deduped.object, manager: options.manager, now: store.clock.now() })
+  const next = settleDecoded(store, deduped.object)
+  const owned = trackUpdate({ ...endpointOf(store, options, undefined), live: undefined, next, manager: options.manager, now: store.clock.now() })
   return await createOwned(store, owned, options)
 }
 

@@ -15,7 +15,7 @@ import { currentEntry, latestEntry, toLive, type LiveEntry } from './live-entry.
 import { endpointOf } from './ownership.ts'
 import { parseUintError } from './resource-version.ts'
 import { relativeKey, requestVersion, type ResourceStore } from './resource-store.ts'
-import { encodeView, hasStatusSubresource, unstored, type WriteOptions, type WriteResult } from './write.ts'
+import { encodeView, hasStatusSubresource, settleDecoded, unstored, type WriteOptions, type WriteResult } from './write.ts'
 
 /** The live object as the request version shows it, resourceVersion attached, and in hub form → the object to store, pruned and defaulted. */
 export type Transform = (live: KubeObject, hub: KubeObject) => KubeObject
@@ -69,7 +69,7 @@ type Attempt =
 
 async function attempt(store: ResourceStore, live: LiveEntry, transform: Transform, options: UpdateOptions): Promise<Attempt> {
   const old = attachRevision(store.codec.view(live.hub, options.version), live.revision)
-  const sent = transform(old, live.hub)
+  const sent = settleDecoded(store, transform(old, live.hub))
   if (options.kind === 'put') checkUid(store, sent.metadata.uid, old, options)
   const deduped = dedupOwnerReferences(sent, 'admission')
   if (deduped.warning) options.warn(deduped.warning)

@@ -52,6 +52,11 @@ export function hasStatusSubresource(store: ResourceStore, version: string): boo
   return requestVersion(store, version).subresources?.status !== undefined
 }
 
+/** An object as it is after decoding, whoever made it. */
+export function settleDecoded({ strategy }: Pick<ResourceStore, 'strategy'>, object: KubeObject): KubeObject {
+  return strategy.settleDecoded?.(object) ?? object
+}
+
 /** Fills, checks or (of a cluster-scoped resource, whose requests have none) drops the namespace of a body. upstream: rest.EnsureObjectNamespaceMatchesRequestNamespace */
 export function settleNamespace(object: KubeObject, namespace: string): KubeObject {
   const own = object.metadata.namespace ?? ''

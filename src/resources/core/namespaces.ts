@@ -65,14 +65,20 @@ function finalizers(object: KubeObject): unknown[] {
   return Array.isArray(list) ? list : []
 }
 
+// upstream: pkg/apis/core/v1/defaults.go: SetDefaults_Namespace
+function withNameLabel(object: KubeObject): KubeObject {
+  return { ...object, metadata: { ...object.metadata, labels: { ...object.metadata.labels, 'kubernetes.io/metadata.name': object.metadata.name ?? '' } } }
+}
+
 const strategy: Strategy = {
   allowUnconditionalUpdate: true,
   columns: COLUMNS,
   strategicMergeKeys: { 'metadata.ownerReferences': 'uid', 'status.conditions': 'type' },
   decodeProtobuf: (bytes) => decodeKubeProtobuf(bytes, MESSAGE),
+  settleDecoded: (object) => (object.metadata.name ? withNameLabel(object) : object),
+  // One whose name is generated has it only now.
   prepareForCreate: (object) => withoutGeneration({
-    ...object,
-    metadata: { ...object.metadata, labels: { ...object.metadata.labels, 'kubernetes.io/metadata.name': object.metadata.name ?? '' } },
+    ...withNameLabel(object),
     spec: { finalizers: ['kubernetes'] },
     status: { phase: 'Active' },
   }),

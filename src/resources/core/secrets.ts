@@ -88,11 +88,9 @@ const strategy: Strategy = {
   strategicMergeKeys: { 'metadata.ownerReferences': 'uid' },
   decodeProtobuf: (bytes) => decodeKubeProtobuf(bytes, MESSAGE),
   // Protobuf sends an empty type for none.
-  prepareForCreate: (object) => withoutGeneration(mergeStringData(object.type ? object : { ...object, type: 'Opaque' })),
-  prepareForUpdate: (object, old) => {
-    const merged = withoutGeneration(mergeStringData(object))
-    return merged.type === undefined || merged.type === '' ? { ...merged, type: old.type } : merged
-  },
+  settleDecoded: (object) => mergeStringData(object.type ? object : { ...object, type: 'Opaque' }),
+  prepareForCreate: withoutGeneration,
+  prepareForUpdate: withoutGeneration,
   validate,
 }
 
