@@ -14,12 +14,13 @@ export class TooOld extends Error {
   }
 }
 
-/** A cached object that cannot be decoded; lists and reads that meet it fail, nothing is left out. */
+/** A cached object that cannot be decoded; lists and reads that meet it fail, nothing is left out. `more`: how many others a list has met. */
 export class Undecodable extends Error {
   readonly key: string
   readonly class: UndecodableClass
-  constructor(key: string, cause: unknown) {
-    super(`cannot decode ${key} (${undecodableClass(cause)}): ${cause instanceof Error ? cause.message : String(cause)}`, { cause })
+  constructor(key: string, cause: unknown, more = 0) {
+    const others = more > 0 ? `; and ${more} more: see storage quarantine list` : ''
+    super(`cannot decode ${key} (${undecodableClass(cause)}): ${cause instanceof Error ? cause.message : String(cause)}${others}`, { cause })
     this.name = 'Undecodable'
     this.key = key
     this.class = undecodableClass(cause)
@@ -69,6 +70,12 @@ export class HeldEntry implements CacheEntry {
 export function decodable(entry: HeldEntry): HeldEntry {
   if (entry.problem !== undefined) throw entry.problem
   return entry
+}
+
+/** Throws for the first of the entries whose value has no meaning, saying how many there are. */
+export function checkDecodable(entries: readonly HeldEntry[]): void {
+  const [first, ...others] = entries.flatMap(({ problem }) => problem ?? [])
+  if (first !== undefined) throw new Undecodable(first.key, first.cause, others.length)
 }
 
 /** One change of one key. `entry` is absent for a delete, `previous` for a key that was absent before. */

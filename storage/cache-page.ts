@@ -1,6 +1,6 @@
 /** Lists and pages of a state. */
 import { compareKeys } from './backend.ts'
-import { decodable } from './cache-entry.ts'
+import { checkDecodable } from './cache-entry.ts'
 import type { HeldEntry } from './cache-entry.ts'
 import type { SortedEntries } from './cache-state.ts'
 import type { Filter, ListOptions, Snapshot } from './watch-cache.ts'
@@ -39,19 +39,21 @@ export function pageOf(state: SortedEntries, revision: number, options: ListOpti
   const { from, to } = bounds(state, options)
   const { matches } = options
   const limit = options.limit !== undefined && options.limit > 0 ? options.limit : Infinity
-  if (matches !== undefined) return matchingPage(state.slice(from, to), revision, matches, limit)
+  if (matches !== undefined) return matchingPage(state, { from, to }, revision, matches, limit)
   const end = Math.min(to, from + limit)
   const entries = state.slice(from, end)
-  if (state.undecodable > 0) entries.forEach(decodable)
+  if (state.undecodable > 0) checkDecodable(entries)
   if (end === to) return { revision, entries }
   return { revision, entries, nextKey: keyAfter(entries.at(-1)!.key), remaining: to - end }
 }
 
-function matchingPage(candidates: readonly HeldEntry[], revision: number, matches: NonNullable<Filter['matches']>, limit: number): Snapshot {
+function matchingPage(state: SortedEntries, { from, to }: { from: number; to: number }, revision: number, matches: NonNullable<Filter['matches']>, limit: number): Snapshot {
   const entries: HeldEntry[] = []
-  for (const entry of candidates) {
+  const candidates = state.slice(from, to)
+  for (const [i, entry] of candidates.entries()) {
     if (entries.length >= limit) return { revision, entries, nextKey: keyAfter(entries.at(-1)!.key) }
-    if (matches(decodable(entry).index)) entries.push(entry)
+    if (entry.problem !== undefined) checkDecodable(candidates.slice(i))
+    if (matches(entry.index)) entries.push(entry)
   }
   return { revision, entries }
 }

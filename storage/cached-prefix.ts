@@ -86,6 +86,7 @@ export class CachedPrefix implements WatchCache, FeedTarget {
     try {
       return budget.encode(entry, version, codec)
     } catch (err) {
+      this.#options.onUndecodable?.(entry)
       throw new Undecodable(entry.key, err)
     }
   }
@@ -175,7 +176,10 @@ export class CachedPrefix implements WatchCache, FeedTarget {
 
   #entry(key: string, value: Uint8Array, revision: number, createRevision: number, codec: WatchCacheOptions['codec']): HeldEntry {
     const entry = new HeldEntry(key, ownBytes(value), revision, createRevision, codec)
-    if (entry.problem !== undefined) this.#options.log.error('stored object cannot be decoded', { key: this.#options.prefix + key, revision, err: entry.problem })
+    if (entry.problem !== undefined) {
+      this.#options.log.error('stored object cannot be decoded', { key: this.#options.prefix + key, revision, err: entry.problem })
+      this.#options.onUndecodable?.(entry)
+    }
     return entry
   }
 

@@ -1,5 +1,5 @@
 /**
- * Objects that cannot be used: recorded by scans, shown, exported, replaced and deleted by an operator who names the very value that is meant.
+ * Objects that cannot be used: recorded by scans and reads, shown, exported, replaced and deleted by an operator who names the very value that is meant.
  * A record never hides an object: it is still read, and reads still fail.
  */
 import { createHash } from 'node:crypto'
@@ -7,7 +7,7 @@ import { prefixEnd } from './backend.ts'
 import type { Backend, CommitRequest, KeyValue } from './backend.ts'
 import { commitOnce } from './commit-once.ts'
 import { quarantinePrefix } from './fence-change.ts'
-import { fenceKey, parseFence } from './fence-record.ts'
+import { fenceKey, parseFence, storedVersionNames } from './fence-record.ts'
 import { examine } from './object-codec.ts'
 import type { ObjectCodec, UndecodableClass } from './object-codec.ts'
 import { Refused } from './refused.ts'
@@ -50,6 +50,29 @@ export function quarantineEntry(key: string, kv: KeyValue, problem: UndecodableC
 /** What puts an entry into the store. */
 export function quarantinePut(resource: string, entry: QuarantineEntry): { readonly key: string; readonly value: Uint8Array } {
   return { key: quarantinePrefix(resource) + entry.key, value: Buffer.from(JSON.stringify(entry)) }
+}
+
+/**
+ * Puts the value of a key that a read has met into quarantine, if it cannot be used and is not there already. Not while versions may be stored that this program does
+ * not know: then the fault is not the object's. False: there was nothing to record, or something has changed meanwhile.
+ */
+export async function recordUndecodable(backend: Backend, resource: string, key: string, codec: ObjectCodec, now: number): Promise<boolean> {
+  const [dataKey, recordKey] = [`data/${resource}/${key}`, quarantinePrefix(resource) + key]
+  const [fenceKv, live, record] = await Promise.all([backend.get(fenceKey(resource)), backend.get(dataKey), backend.get(recordKey)])
+  const fence = parseFence(fenceKey(resource), fenceKv)
+  if (!live || !storedVersionNames(fence).every((version) => codec.decodable.includes(version))) return false
+  if (record && (JSON.parse(Buffer.from(record.value).toString()) as QuarantineEntry).modRevision === live.modRevision) return false
+  const found = examine(codec, key, live.value)
+  if (!found) return false
+  const { succeeded } = await backend.commit({
+    compare: [
+      { key: dataKey, modRevision: live.modRevision },
+      { key: recordKey, modRevision: record?.modRevision ?? 0 },
+      { key: fenceKey(resource), modRevision: fence.modRevision },
+    ],
+    put: [quarantinePut(resource, quarantineEntry(key, live, found.problem, found.message, now))],
+  })
+  return succeeded
 }
 
 /** All entries, in key order. */

@@ -137,6 +137,8 @@ export interface WatchCacheOptions {
   readonly budget: ByteBudget
   readonly clock: Clock
   readonly log: Log
+  /** Called with each entry whose value turns out to have no meaning, or none in a version: when it comes, and when it is encoded. */
+  readonly onUndecodable?: (entry: Pick<CacheEntry, 'key' | 'revision'>) => void
   /** Changes kept in memory; default 10,000, and fewer when they hold more than 32 MiB of replaced values. */
   readonly windowEvents?: number
   /** Default of WatchOptions.buffer; 10,000 unless given (waiting items are shared between watchers). */

@@ -40,6 +40,7 @@ function open(store: ResourceStore, key: string, revision: number, value: Uint8A
   try {
     return { key, revision, value, hub: store.codec.open(value) }
   } catch (error) {
+    store.quarantine.report({ key, revision })
     throw internalError(new Undecodable(key, error).message)
   }
 }

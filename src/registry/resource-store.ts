@@ -14,6 +14,7 @@ import { openWatchCache, Undecodable, type CacheEntry, type WatchCache } from '.
 import type { AdmissionPlugin } from './admission.ts'
 import { oldestFirst } from '../api/version-order.ts'
 import { migrationCodec } from './migration-codec.ts'
+import { openQuarantineRecorder, type QuarantineRecorder } from './quarantine-recorder.ts'
 import { relativeKey } from './relative-key.ts'
 import { checkSamples, type StoredSample } from './self-test.ts'
 import { createStorageCodec, schemaDigest, type StorageCodec } from './storage-codec.ts'
@@ -43,6 +44,8 @@ export interface ResourceStore extends AsyncDisposable {
   /** Whether it may be read and written now, and why not. */
   readonly started: Pick<StartedResource, 'state' | 'problem' | 'able'>
   readonly cache: WatchCache
+  /** Takes objects that reads find undecodable. */
+  readonly quarantine: QuarantineRecorder
   readonly clock: Clock
   readonly log: Log
   readonly admission: readonly AdmissionPlugin[]
@@ -75,19 +78,22 @@ export async function openResourceStore(served: ServedResource, options: OpenOpt
   const codec = createStorageCodec(definition, conversion, strategy)
   const log = options.log.with({ resource: name })
   const started = await startResource(startOptions(served, codec, { ...options, log }))
+  const quarantine = openQuarantineRecorder({ backend, resource: name, codec: migrationCodec(definition, codec), clock, log })
   try {
     const prefix = `data/${name}/`
-    const cache = await openWatchCache({ backend, prefix, codec, budget, clock, log })
+    const cache = await openWatchCache({ backend, prefix, codec, budget, clock, log, onUndecodable: quarantine.report })
     return {
-      definition, conversion, strategy, codec, fence: started.fence, cache, prefix, log, backend, clock, admission, started,
+      definition, conversion, strategy, codec, fence: started.fence, cache, quarantine, prefix, log, backend, clock, admission, started,
       resource: { group: definition.group, resource: definition.names.plural },
       rules: new Map(definition.versions.map((version) => [version.name, compileRules(version.schema)])),
       async [Symbol.asyncDispose]() {
         await cache.close()
+        await quarantine.close()
         await started[Symbol.asyncDispose]()
       },
     }
   } catch (error) {
+    await quarantine.close()
     await started[Symbol.asyncDispose]()
     throw error
   }

@@ -195,9 +195,12 @@ test('a flipped byte: reads fail and name it, the migration ends blocked, the ob
   for (const path of [jobsPath('v1'), `${jobsPath('v1beta1')}/bad`]) {
     const { status, body } = await client.send('GET', path)
     assert.deepEqual([status, body.reason], [500, 'InternalError'])
-    assert.match(body.message, /cannot decode default\/bad \(Corrupt\)/)
+    assert.match(body.message, /cannot decode default\/bad \(Corrupt\): .*/)
   }
   assert.equal((await client.send('GET', `${jobsPath('v1')}/good`)).status, 200)
+  // Reads have put them there; no migration has run.
+  const read = await done(storage(directory.path, 'quarantine', 'list'))
+  assert.match(read.stdout, /default\/bad +Corrupt .*\n.*default\/worse +Corrupt /)
 
   const blocked = await done(storage(directory.path, 'migrate'), 6)
   assert.match(blocked.stdout, /^3 objects: 0 rewritten, 1 already at v1, 0 conflicts left, 2 quarantined; no proof; storedVersions \[v1\]\nthe migration has not succeeded: Blocked \(2 objects are in quarantine\)\n/)
