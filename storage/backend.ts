@@ -56,6 +56,8 @@ export interface CommitRequest {
   readonly compare: readonly Compare[]
   readonly put?: readonly { readonly key: string; readonly value: Uint8Array; readonly lease?: string }[]
   readonly delete?: readonly string[]
+  /** It can wait: a store may carry out the commits of others first that came at the same time. */
+  readonly background?: boolean
 }
 
 /**

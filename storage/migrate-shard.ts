@@ -9,12 +9,12 @@ import { peekVersion } from './envelope.ts'
 import { quarantinePrefix } from './fence-change.ts'
 import { fenceKey, parseFence } from './fence-record.ts'
 import type { LoadedFence } from './fence-record.ts'
+import type { Ahead } from './migrate-ahead.ts'
 import { addCounters, checkpointKey, encodeRecord } from './migrate-job.ts'
 import type { Checkpoint, Counters, Job } from './migrate-job.ts'
 import type { JobLock } from './migrate-lock.ts'
 import type { Throttle } from './migrate-throttle.ts'
-import { reencode } from './object-codec.ts'
-import type { ObjectCodec, UndecodableClass } from './object-codec.ts'
+import type { UndecodableClass } from './object-codec.ts'
 import { quarantineEntry, quarantinePut } from './quarantine.ts'
 import { nextPageLimit } from './scan-page.ts'
 
@@ -31,7 +31,7 @@ export type Halt =
 export interface Run {
   readonly backend: Backend
   readonly resource: string
-  readonly codec: ObjectCodec
+  readonly ahead: Ahead
   readonly job: Job
   readonly lock: JobLock
   readonly throttle: Throttle
@@ -62,8 +62,10 @@ export async function runShard(run: Run, shard: Shard): Promise<void> {
   while (!shard.checkpoint.done && !run.halt) {
     const { cursor, start } = shard.checkpoint
     const page = await backend.range({ start: prefix + (cursor === undefined ? start : `${cursor}\0`), end, limit, uncounted: true })
-    for (const kv of page.kvs) {
+    for (const [i, kv] of page.kvs.entries()) {
       if (run.halt) return
+      const next = page.kvs[i + 1]
+      if (next && !isCurrent(run, next)) run.ahead.prepare(next)
       await migrateObject(run, shard, kv.key.slice(prefix.length), kv)
     }
     if (run.halt) return
@@ -102,7 +104,7 @@ interface Step {
 /** What to write for an object; undefined: nothing. */
 function plan(run: Run, key: string, kv: KeyValue): Step | undefined {
   if (isCurrent(run, kv)) return undefined
-  const made = reencode(run.codec, kv.value, run.job.target)
+  const made = run.ahead.take(kv)
   if ('problem' in made) return isKnownBad(run, key, kv) ? undefined : toQuarantine(run, key, kv, made.problem, made.message)
   const record = run.quarantined.has(key) ? { delete: [quarantinePrefix(run.resource) + key] } : {}
   if (made.value === kv.value) return record.delete ? { write: record, counted: { current: 1 } } : undefined
@@ -161,6 +163,7 @@ async function commitStep(run: Run, shard: Shard, checkpoint: Checkpoint, step: 
     ...step,
     compare: [...step.compare, fence, run.lock.compare, { key, modRevision: shard.modRevision }],
     put: [...(step.put ?? []), { key, value: encodeRecord(checkpoint) }],
+    background: true,
   }
   const result = await run.throttle.run(() => commitOnce(run.backend, request, key))
   if (!result) return undefined

@@ -8,6 +8,7 @@ import type { Clock } from '../src/base/clock.ts'
 import type { Log } from '../src/base/log.ts'
 import { commitOnce } from './commit-once.ts'
 import type { Proof } from './fence-change.ts'
+import { openAhead } from './migrate-ahead.ts'
 import { accountOf, addCounters, encodeRecord, jobKey, parseJob } from './migrate-job.ts'
 import type { Counters, Job, Phase } from './migrate-job.ts'
 import { takeLock } from './migrate-lock.ts'
@@ -70,7 +71,7 @@ export async function migrate(options: MigrateOptions): Promise<Job> {
     const throttle = openThrottle(clock, { ...DEFAULT_LIMITS, ...options.limits })
     throttle.limit(open.job.rateLimit)
     run = {
-      backend, resource, lock, throttle, codec: options.codec, job: open.job, fence: open.fence, now: clock.now, halt: undefined,
+      backend, resource, lock, throttle, ahead: openAhead(options.codec, open.job.target), job: open.job, fence: open.fence, now: clock.now, halt: undefined,
       quarantined: new Map(entries.map((entry) => [entry.key, entry.modRevision])),
     }
     return await new Migration(options, run, open).carryOut()

@@ -47,13 +47,15 @@ export class Service {
   }
 
   /**
-   * One turn: answers the reads, carries out the writes in one transaction, and gives long work one step. 'more': long work is left, another
-   * turn is due; 'idle': nothing is left; 'closed': the last call was answered, the files are closed.
+   * One turn: answers the reads, carries out the writes in one transaction, then those in the background in another (while it runs, those who waited for
+   * the first go on already), and gives long work one step. 'more': long work is left, another turn is due; 'idle': nothing is left; 'closed': the last
+   * call was answered, the files are closed.
    */
   turn(calls: readonly Call[]): 'more' | 'idle' | 'closed' {
     this.#post(calls.filter((call) => !isWrite(call)).flatMap((call) => this.#answer(call) ?? []))
     const writes = calls.filter(isWrite)
-    for (let i = 0; i < writes.length; i += BATCH) this.#post(this.#write(writes.slice(i, i + BATCH)))
+    this.#writeAll(writes.filter((call) => !isBackground(call)))
+    this.#writeAll(writes.filter(isBackground))
     this.#post([...this.#ranges].map((range) => this.#stepRange(range)))
     if (this.#sweeping && !this.#closing) this.#stepSweep()
     if (this.#ranges.size > 0 || (this.#sweeping && !this.#closing)) return 'more'
@@ -136,6 +138,10 @@ export class Service {
     }
   }
 
+  #writeAll(calls: readonly Call[]): void {
+    for (let i = 0; i < calls.length; i += BATCH) this.#post(this.#write(calls.slice(i, i + BATCH)))
+  }
+
   #write(calls: readonly Call[]): Reply[] {
     const outcomes = this.#store.writes.run(calls.map(toWrite))
     return calls.map(({ id }, i) => {
@@ -147,6 +153,10 @@ export class Service {
 
 function isWrite(call: Call): boolean {
   return call.name === 'commit' || call.name === 'endLease'
+}
+
+function isBackground(call: Call): boolean {
+  return call.name === 'commit' && call.params.background === true
 }
 
 function toWrite(call: Call): Write {

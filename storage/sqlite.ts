@@ -120,7 +120,8 @@ async function commit(request: CommitRequest, link: Link, feed: EventFeed, lease
   checkCommitRequest(request)
   for (const { lease } of request.put ?? []) if (lease !== undefined) leases.check(lease)
   const put = (request.put ?? []).map((item) => ({ ...item, value: exact(item.value) }))
-  const outcome = await link.call('commit', { compare: request.compare, put, delete: request.delete ?? [] }, {
+  const { compare, delete: deleted = [], background = false } = request
+  const outcome = await link.call('commit', { compare, put, delete: deleted, background }, {
     onResult(result) {
       if (result.succeeded && result.events.length > 0) feed.publish(result.events.map((event, i) => withValue(event, put[i]?.value)), result.revision)
     },
