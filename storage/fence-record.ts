@@ -39,6 +39,8 @@ export interface FenceRecord {
   readonly rollbackFloor: string
   /** The migration that has not ended, if there is one. */
   readonly job?: string
+  /** The version that this migration retires: no write may leave an object that names it. */
+  readonly retiring?: string
 }
 
 /** A record with the revision that object writes compare. */
@@ -81,10 +83,11 @@ export function parseFence(key: string, kv: KeyValue | undefined): LoadedFence {
   }
   const storedVersions = entries(record?.storedVersions, toStoredVersion)
   const retiredVersions = entries(record?.retiredVersions ?? [], (entry) => (isEntry(entry) ? (entry as unknown as RetiredVersion) : undefined))
-  const { epoch, mode, encodingVersion, rollbackFloor, job } = record ?? {}
+  const { epoch, mode, encodingVersion, rollbackFloor, job, retiring } = record ?? {}
   const whole =
     Number.isSafeInteger(epoch) && MODES.includes(mode) && typeof encodingVersion === 'string' && typeof rollbackFloor === 'string' &&
-    storedVersions?.some(({ version }) => version === encodingVersion) && (job === undefined || typeof job === 'string')
+    storedVersions?.some(({ version }) => version === encodingVersion) && (job === undefined || typeof job === 'string') &&
+    (retiring === undefined || typeof retiring === 'string')
   if (!whole || !storedVersions || !retiredVersions) throw new FenceUnreadable(key, 'has missing or invalid fields')
   return Object.freeze({ ...(record as FenceRecord), storedVersions, retiredVersions, modRevision: kv.modRevision })
 }

@@ -3,6 +3,7 @@
  * through neighbours. A version that is poorer than the hub is stored with a remainder: what it cannot show.
  * All functions are pure; conversion never validates.
  */
+import type { Lens } from './lens.ts'
 import type { JsonObject, KubeObject } from './object.ts'
 
 /** What a version cannot show of a hub object, cut and applied by the lenses; canonical JSON when stored. */
@@ -19,6 +20,8 @@ export interface Stored {
 export interface Conversion {
   /** The versions differ in nothing but their name (strategy None of a CRD). */
   readonly renamesOnly?: true
+  /** What it is made of; absent where the versions differ in nothing. */
+  readonly lenses?: readonly Lens[]
   /** Name of the hub version. */
   readonly hub: string
   /** Hub object → the form that `version` shows. `version` may be the hub itself. */

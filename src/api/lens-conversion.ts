@@ -23,6 +23,7 @@ export function compileConversion(definition: ResourceDefinition, lenses: readon
   const show = (hubObject: KubeObject, version: string): KubeObject => route(version).reduce((object, lens) => lens.get(object), hubObject)
   return {
     hub,
+    lenses,
     show,
     lift: (object, version, original) => lift(object, route(version), original),
     store(hubObject, version): Stored {
