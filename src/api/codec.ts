@@ -8,7 +8,7 @@ import { decodeText } from './decode-text.ts'
 
 export { checkDepth, decodeJson, type DecodedJson } from './json-parse.ts'
 export { encodeInOrder, encodeJson } from './json-encode.ts'
-export { decodeYaml, encodeYaml, type DecodedYaml } from './yaml.ts'
+export { decodeYaml, encodeYaml, type DecodedYaml, type YamlDecoder } from './yaml.ts'
 export { DecodeError } from './go-json-error.ts'
 export {
   decodeObject,

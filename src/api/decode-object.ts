@@ -8,7 +8,7 @@ import { decodeJson, type ReplacedMember } from './json-parse.ts'
 import { formatApiVersion, getKey, isObject, type GroupVersionKind, type Json, type JsonObject, type KubeObject } from './object.ts'
 import { badRequest, goQuote, type StatusError } from './status.ts'
 import { decodeText } from './decode-text.ts'
-import { decodeYaml } from './yaml.ts'
+import { decodeYaml, type YamlDecoder } from './yaml.ts'
 
 /** The media types that a request body may have. */
 export type BodyMediaType = 'application/json' | 'application/yaml'
@@ -25,15 +25,16 @@ export interface DecodedObject {
 
 /**
  * Decodes a request body. Throws StatusError 400 with upstream's texts; a wrong kind is only reported. `strict` is true for
- * fieldValidation Strict and Warn, false for Ignore: one text depends on it, and Ignore collects no findings.
+ * fieldValidation Strict and Warn, false for Ignore: one text depends on it, and Ignore collects no findings. `yaml` decodes a YAML body;
+ * default: here and now.
  */
 export function decodeObject(
   bytes: Uint8Array,
   mediaType: BodyMediaType,
   expected: GroupVersionKind,
-  options: { readonly strict: boolean },
+  options: { readonly strict: boolean; readonly yaml?: YamlDecoder },
 ): DecodedObject {
-  const body = readBody(bytes, mediaType, expected)
+  const body = readBody(bytes, mediaType, expected, options.yaml)
   const { value } = body
   const peeked = peek(body, bytes, expected)
   const kind = isObject(value) ? getKey(value, 'kind') : undefined
@@ -48,8 +49,8 @@ export function decodeObject(
  * Decodes a body that is an options object of the API machinery (DeleteOptions): kind and apiVersion may be absent, any apiVersion will do.
  * Throws StatusError 400. upstream: handlers/delete.go, with runtime.NewNotRegisteredErrForKind
  */
-export function decodeOptions(bytes: Uint8Array, mediaType: BodyMediaType, expected: GroupVersionKind): JsonObject {
-  const { value, replaced } = readOptions(decodeText(bytes), mediaType)
+export function decodeOptions(bytes: Uint8Array, mediaType: BodyMediaType, expected: GroupVersionKind, yaml: YamlDecoder = decodeYaml): JsonObject {
+  const { value, replaced } = readOptions(decodeText(bytes), mediaType, yaml)
   try {
     const actual = kindOf(value, expected, replaced)
     if (actual.kind !== expected.kind) throw notRegistered(actual)
@@ -59,9 +60,9 @@ export function decodeOptions(bytes: Uint8Array, mediaType: BodyMediaType, expec
   }
 }
 
-function readOptions(text: string, mediaType: BodyMediaType): Pick<Body, 'value' | 'replaced'> {
+function readOptions(text: string, mediaType: BodyMediaType, yaml: YamlDecoder): Pick<Body, 'value' | 'replaced'> {
   try {
-    return mediaType === 'application/yaml' ? decodeYaml(text) : decodeJson(text)
+    return mediaType === 'application/yaml' ? yaml(text) : decodeJson(text)
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
     // A number beyond float64 is no fault of a field that nobody reads.
@@ -94,11 +95,11 @@ interface Body {
   readonly outOfRange?: DecodeError
 }
 
-function readBody(bytes: Uint8Array, mediaType: BodyMediaType, expected: GroupVersionKind): Body {
+function readBody(bytes: Uint8Array, mediaType: BodyMediaType, expected: GroupVersionKind, yaml: YamlDecoder = decodeYaml): Body {
   const text = decodeText(bytes)
   try {
     if (mediaType === 'application/yaml') {
-      const { value, duplicates } = decodeYaml(text)
+      const { value, duplicates } = yaml(text)
       return { text, value, findings: duplicateFindings(duplicates, mediaType) }
     }
     const { value, duplicates, replaced } = decodeJson(text)

@@ -17,6 +17,9 @@ export interface DecodedYaml {
   readonly duplicates: string[]
 }
 
+/** Decodes a text as `decodeYaml` does, perhaps having done so before. */
+export type YamlDecoder = (text: string) => DecodedYaml
+
 // upstream: readerc.go yaml_parser_update_buffer; a byte order mark may only come first
 // oxlint-disable-next-line no-control-regex -- all that is not printable is looked for
 const CONTROL = /(?!^)\ufeff|[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/u
@@ -55,11 +58,19 @@ function firstDocument(text: string, lines: LineCounter): Document.Parsed | unde
 const RATIO_LOW = 400_000
 const RATIO_HIGH = 4_000_000
 
+// Text that aliases may repeat: as much as a request may have. Upstream counts values alone; its store then refuses what comes out.
+const MAX_ALIASED_TEXT = 3 * 1024 * 1024
+
+// Of the texts about keys that stand twice, the rest is left out.
+const MAX_DUPLICATE_TEXT = 64 * 1024
+
 function allowedAliasRatio(decoded: number): number {
   if (decoded <= RATIO_LOW) return 0.99
   if (decoded >= RATIO_HIGH) return 0.1
   return 0.99 - 0.89 * ((decoded - RATIO_LOW) / (RATIO_HIGH - RATIO_LOW))
 }
+
+const EXCESSIVE = 'yaml: document contains excessive aliasing'
 
 /** Turns nodes into JSON values, counting what aliases expand to. */
 class Reader {
@@ -68,6 +79,8 @@ class Reader {
   private readonly lines: LineCounter
   private decoded = 0
   private throughAliases = 0
+  private aliasedText = 0
+  private duplicateText = 0
   private readonly aliases: object[] = []
 
   constructor(document: Document.Parsed, lines: LineCounter) {
@@ -84,14 +97,24 @@ class Reader {
       return out
     }
     if (isSeq(node)) return node.items.map((item) => this.node(item))
-    return isScalar(node) ? scalar(node) : null
+    return isScalar(node) ? this.scalar(node) : null
+  }
+
+  private scalar(node: Scalar): Json {
+    if (this.aliases.length > 0) this.countText(node)
+    return scalar(node)
+  }
+
+  private countText(node: Scalar): void {
+    this.aliasedText += String(node.value).length
+    if (this.aliasedText > MAX_ALIASED_TEXT) throw new DecodeError(EXCESSIVE)
   }
 
   private count(): void {
     this.decoded++
     if (this.aliases.length > 0) this.throughAliases++
     if (this.throughAliases > 100 && this.decoded > 1000 && this.throughAliases / this.decoded > allowedAliasRatio(this.decoded)) {
-      throw new DecodeError('yaml: document contains excessive aliasing')
+      throw new DecodeError(EXCESSIVE)
     }
   }
 
@@ -131,13 +154,20 @@ class Reader {
         this.merge(value, out, seen)
         continue
       }
-      const [name, shown] = this.key(key)
+      const { name, identity } = this.key(key)
       const member = this.node(value)
       // Values before keys: upstream finds inner duplicates first.
-      if (seen.has(shown)) this.duplicates.push(`line ${this.line(value, key)}: key ${shown} already set in map`)
-      seen.add(shown)
+      if (seen.has(identity)) this.addDuplicate(this.line(value, key), identity)
+      seen.add(identity)
       setKey(out, name, member)
     }
+  }
+
+  private addDuplicate(line: number, identity: string): void {
+    if (this.duplicateText > MAX_DUPLICATE_TEXT) return
+    const text = `line ${line}: key ${identity.startsWith('\0') ? identity.slice(1) : goQuote(identity)} already set in map`
+    this.duplicateText += text.length
+    this.duplicates.push(text)
   }
 
   private merge(value: unknown, out: JsonObject, seen: Set<string>): void {
@@ -149,15 +179,16 @@ class Reader {
     else throw new DecodeError('yaml: map merge requires map or sequence of maps as the value')
   }
 
-  /** The name that a key gets in JSON, and the key in Go's syntax. */
-  private key(node: unknown): [name: string, shown: string] {
+  // The name that a key gets in JSON, and what tells it from others: the text of a string, for the rest Go's syntax behind a NUL.
+  private key(node: unknown): { readonly name: string; readonly identity: string } {
     const target = isAlias(node) ? this.anchor(node.source) : node
+    if (isAlias(node) && isScalar(target)) this.countText(target)
     const value = isScalar(target) ? scalar(target) : isMap(target) || isSeq(target) ? undefined : null
     if (value === undefined) throw new DecodeError('yaml: invalid map key')
-    if (typeof value === 'string') return [value, goQuote(value)]
+    if (typeof value === 'string') return { name: value, identity: value }
     if (value === null) throw new DecodeError('unsupported map key of type: %!s(<nil>), key: <nil>')
     const text = value instanceof Float ? String(value.value) : String(value)
-    return [text, text]
+    return { name: text, identity: `\0${text}` }
   }
 
   private line(value: unknown, key: unknown): number {

@@ -12,6 +12,7 @@ import type { HealthCheck } from '../server/health.ts'
 import { expressBridge } from '../server/express-bridge.ts'
 import { openRequestMetrics } from '../server/request-metrics.ts'
 import { createApp } from '../server/server.ts'
+import { openYamlBodies } from '../server/yaml-bodies.ts'
 import { openStores, type StoresOptions } from './open-stores.ts'
 import { programName, readOwnVersion } from './own-version.ts'
 import { openServerStorage } from './server-storage.ts'
@@ -61,7 +62,8 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
     log,
   })
   const { authenticate, authorize, open = [] } = options
-  const app = createApp({ stores, authenticate, authorize, clock, log, measure: metrics.measure, open, documents, virtual: [serveAdmin({ storage, clock })], stopping: stopping.signal })
+  const yaml = openYamlBodies({ clock })
+  const app = createApp({ stores, authenticate, authorize, clock, log, measure: metrics.measure, open, documents, virtual: [serveAdmin({ storage, clock, yaml })], yaml, stopping: stopping.signal })
   const tls: TlsServer = await serveTls({ handler: expressBridge(app), ...options.certificates, host: options.host, port: options.port, log, clock }).catch(async (error) => {
     await storage.close()
     await opened[Symbol.asyncDispose]()
@@ -79,6 +81,7 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
       stopping.abort()
       await storage.close()
       await tls.close({ graceMs })
+      await yaml.close()
       await opened[Symbol.asyncDispose]()
     },
   }

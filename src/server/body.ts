@@ -1,6 +1,9 @@
 /** Reading and decoding request bodies: steps 3 to 5 of the road. */
 import type { Readable } from 'node:stream'
-import { DecodeError, decodeObject, decodeOptions, decodingError, strictDecodingError, findingsAsWarnings, notRegistered, type BodyMediaType, type DecodedObject } from '../api/codec.ts'
+import {
+  DecodeError, decodeObject, decodeOptions, decodeYaml, decodingError, strictDecodingError, findingsAsWarnings, notRegistered,
+  type BodyMediaType, type DecodedObject, type YamlDecoder,
+} from '../api/codec.ts'
 import { isObject, parseApiVersion, type GroupVersionKind, type JsonObject, type KubeObject } from '../api/object.ts'
 import type { VersionDefinition } from '../api/resource.ts'
 import { receive, receiveMetadata } from '../api/receive.ts'
@@ -39,14 +42,19 @@ export function bodyMediaType(header: string | undefined): string {
   return type
 }
 
+/** What decodes a body, should it be YAML. Rejects as YamlBodies does. */
+export async function yamlDecoder({ yaml, signal }: Pick<RequestContext, 'yaml' | 'signal'>, bytes: Uint8Array, mediaType: string): Promise<YamlDecoder> {
+  return mediaType.includes('yaml') ? await yaml.prepare(bytes, signal) : decodeYaml
+}
+
 /** Decodes the body of a create or update into a pruned and defaulted object of the request version. Throws 400 and 415. */
-export function receiveBody(context: RequestContext, bytes: Uint8Array, mediaType: string, validation: FieldValidation): KubeObject {
+export async function receiveBody(context: RequestContext, bytes: Uint8Array, mediaType: string, validation: FieldValidation): Promise<KubeObject> {
   const { store, version } = context
   const gvk = { group: store.definition.group, version: version.name, kind: store.definition.names.kind }
   const decoded: DecodedObject =
     mediaType === PROTOBUF
       ? { object: decodeProtobuf(context, bytes), findings: [], wrongKind: false }
-      : decodeObject(bytes, mediaType as BodyMediaType, gvk, { strict: validation !== 'Ignore' })
+      : decodeObject(bytes, mediaType as BodyMediaType, gvk, { strict: validation !== 'Ignore', yaml: await yamlDecoder(context, bytes, mediaType) })
   // A wrong kind is refused by validation, on the object as it was sent.
   const foreign = decoded.wrongKind || decoded.wrongVersion !== undefined
   const received = receiveOr400(decoded.object, foreign ? undefined : version, gvk)
@@ -80,8 +88,11 @@ function decodeProtobuf({ store, version }: RequestContext, bytes: Uint8Array): 
 }
 
 /** Decodes the body of a DELETE. Throws 400 and 415. */
-export function decodeDeleteOptions(bytes: Uint8Array, mediaType: string): JsonObject {
-  if (mediaType !== PROTOBUF) return decodeOptions(bytes, mediaType as BodyMediaType, { group: 'meta.k8s.io', version: 'v1', kind: 'DeleteOptions' })
+export async function decodeDeleteOptions(context: RequestContext, bytes: Uint8Array, mediaType: string): Promise<JsonObject> {
+  if (mediaType !== PROTOBUF) {
+    const yaml = await yamlDecoder(context, bytes, mediaType)
+    return decodeOptions(bytes, mediaType as BodyMediaType, { group: 'meta.k8s.io', version: 'v1', kind: 'DeleteOptions' }, yaml)
+  }
   try {
     const { apiVersion, kind, decode } = openKubeProtobuf(bytes)
     if (kind !== '' && kind !== 'DeleteOptions') throw notRegistered({ ...parseApiVersion(apiVersion), kind })

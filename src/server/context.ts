@@ -5,6 +5,7 @@ import type { VersionDefinition } from '../api/resource.ts'
 import type { ResourceStore } from '../registry/resource-store.ts'
 import type { RequestInfo } from './request-info.ts'
 import type { Warnings } from './warnings.ts'
+import type { YamlBodies } from './yaml-bodies.ts'
 
 export interface RequestContext {
   readonly req: Request
@@ -14,6 +15,7 @@ export interface RequestContext {
   readonly store: ResourceStore
   readonly version: VersionDefinition
   readonly warnings: Warnings
+  readonly yaml: YamlBodies
   /** Aborts when the client is gone, the deadline has passed or the server stops. */
   readonly signal: AbortSignal
   /** Milliseconds since the epoch. */

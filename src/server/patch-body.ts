@@ -2,7 +2,8 @@
  * PATCH bodies → a Transform for the registry's update loop.
  * upstream: apiserver/pkg/endpoints/handlers/patch.go
  */
-import { checkDepth, DecodeError, decodeJson, decodeYaml, encodeJson, findingsAsWarnings, kindOf, NULL_API_VERSION } from '../api/codec.ts'
+import { checkDepth, DecodeError, decodeJson, encodeJson, findingsAsWarnings, kindOf, NULL_API_VERSION, type YamlDecoder } from '../api/codec.ts'
+import { decodeText } from '../api/decode-text.ts'
 import { jsonKind } from '../api/go-json-error.ts'
 import { formatApiVersion, getKey, isObject, parseApiVersion, type Json, type JsonObject, type KubeObject } from '../api/object.ts'
 import { applyJsonPatch, applyMergePatch, decodeJsonPatch, decodeMergePatch } from '../api/patch.ts'
@@ -39,38 +40,38 @@ export function createPatch<T extends KubeObject>(
 ): (live: KubeObject) => T {
   let decoded: DecodedPatch | undefined
   return (live) => {
-    decoded ??= decode(context, mediaType, Buffer.from(bytes).toString('utf8'), validation !== 'Ignore')
+    decoded ??= decode(context, mediaType, decodeText(bytes), validation !== 'Ignore')
     return receive(context, decoded.apply(live), decoded.findings, validation)
   }
 }
 
 /** The configuration of an apply: YAML, and so JSON as well. Throws 400 when it is decoded, or for duplicate keys under Strict. */
-export function createConfiguration(context: RequestContext, bytes: Uint8Array, validation: FieldValidation): Configuration {
+export function createConfiguration({ warnings }: RequestContext, yaml: YamlDecoder, bytes: Uint8Array, validation: FieldValidation): Configuration {
   let decoded: { readonly value: JsonObject; readonly duplicates: readonly string[] } | undefined
   return {
     decode() {
-      decoded ??= decodeConfiguration(Buffer.from(bytes).toString('utf8'))
+      decoded ??= decodeConfiguration(decodeText(bytes), yaml)
       return decoded.value
     },
     check() {
       const duplicates = decoded?.duplicates ?? []
       if (duplicates.length === 0 || validation === 'Ignore') return
-      if (validation === 'Warn') for (const text of duplicates) context.warnings.add(text)
+      if (validation === 'Warn') for (const text of duplicates) warnings.add(text)
       else throw badRequest(`error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n${duplicates.map((line) => `  ${line}`).join('\n')}`)
     },
   }
 }
 
-function decodeConfiguration(text: string): { value: JsonObject; duplicates: string[] } {
-  const { value, duplicates } = decodeOr400(text)
+function decodeConfiguration(text: string, yaml: YamlDecoder): { value: JsonObject; duplicates: string[] } {
+  const { value, duplicates } = decodeOr400(text, yaml)
   if (isObject(value)) return { value, duplicates }
   if (value === null) return { value: {}, duplicates }
   throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ${jsonKind(value)} into Go value of type map[string]interface {}`)
 }
 
-function decodeOr400(text: string) {
+function decodeOr400(text: string, yaml: YamlDecoder) {
   try {
-    return decodeYaml(text)
+    return yaml(text)
   } catch (error) {
     throw badRequest(`error decoding YAML: error converting YAML to JSON: ${error instanceof Error ? error.message : String(error)}`)
   }

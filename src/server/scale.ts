@@ -2,7 +2,7 @@
  * The verbs of the scale subresource.
  * upstream: apiextensions-apiserver/pkg/apiserver/customresource_handler.go: serveScale, apiserver/pkg/endpoints/handlers/{get,update,patch}.go
  */
-import { decodeJson, decodeYaml, encodeInOrder, findingsAsWarnings } from '../api/codec.ts'
+import { decodeJson, encodeInOrder, findingsAsWarnings, type YamlDecoder } from '../api/codec.ts'
 import { duplicateFindings, notRegistered } from '../api/decode-object.ts'
 import { decodeText } from '../api/decode-text.ts'
 import { dedupOwnerReferences } from '../api/metadata.ts'
@@ -13,7 +13,7 @@ import { decodeScale, readScale, SCALE_MESSAGE, type DecodedScale } from '../api
 import { badRequest, invalidPatch, methodNotSupported, sortKeys } from '../api/status.ts'
 import { applyScale, getScale, updateScale } from '../registry/scale.ts'
 import { checkName, settleNamespace } from '../registry/write.ts'
-import { bodyMediaType, readBody } from './body.ts'
+import { bodyMediaType, readBody, yamlDecoder } from './body.ts'
 import { objectNamespace, type RequestContext } from './context.ts'
 import { negotiate, PROTOBUF, type Negotiated } from './negotiate.ts'
 import { parseApplyOptions, parseGetOptions, parseModifyOptions, type FieldValidation } from './options.ts'
@@ -54,7 +54,7 @@ async function serveUpdate(context: RequestContext): Promise<void> {
   const negotiated = negotiate(req.headers.accept, req)
   const bytes = await readBody(req)
   const options = parseModifyOptions(info.query, 'UpdateOptions')
-  const scale = receiveBody(context, bytes, bodyMediaType(req.headers['content-type']), options.fieldValidation)
+  const scale = await receiveBody(context, bytes, bodyMediaType(req.headers['content-type']), options.fieldValidation)
   checkName(settleNamespace(scale, objectNamespace(context)), name)
   const { object, warning } = dedupOwnerReferences(scale)
   if (warning) context.warnings.add(warning)
@@ -69,7 +69,7 @@ async function servePatch(context: RequestContext): Promise<void> {
   const bytes = await readBody(req)
   if (mediaType === APPLY_PATCH) {
     const options = parseApplyOptions(info.query)
-    const configuration = createConfiguration(context, bytes, options.fieldValidation)
+    const configuration = createConfiguration(context, await yamlDecoder(context, bytes, mediaType), bytes, options.fieldValidation)
     respondScale(context, negotiated, await applyScale(store, configuration, { ...writeOptions(context, options), name, force: options.force }))
     return
   }
@@ -81,21 +81,22 @@ async function servePatch(context: RequestContext): Promise<void> {
 // What is wrong with a body stays unsaid, as upstream, whose error is about its error's text.
 const UNDECODABLE = 'no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"'
 
-function receiveBody({ warnings }: RequestContext, bytes: Uint8Array, mediaType: string, validation: FieldValidation): Scale {
+async function receiveBody(context: RequestContext, bytes: Uint8Array, mediaType: string, validation: FieldValidation): Promise<Scale> {
+  const yaml = await yamlDecoder(context, bytes, mediaType)
   let decoded: DecodedScale
   try {
-    decoded = mediaType === PROTOBUF ? decodeProtobuf(bytes) : decodeBody(bytes, mediaType === 'application/yaml')
+    decoded = mediaType === PROTOBUF ? decodeProtobuf(bytes) : decodeBody(bytes, mediaType === 'application/yaml' ? yaml : undefined)
   } catch {
     throw badRequest(UNDECODABLE)
   }
   if (validation === 'Strict' && decoded.findings.length > 0) throw badRequest(UNDECODABLE)
-  if (validation === 'Warn') for (const text of findingsAsWarnings(decoded.findings)) warnings.add(text)
+  if (validation === 'Warn') for (const text of findingsAsWarnings(decoded.findings)) context.warnings.add(text)
   return decoded.scale
 }
 
-function decodeBody(bytes: Uint8Array, fromYaml: boolean): DecodedScale {
-  const text = decodeText(bytes)
-  const { value, duplicates } = fromYaml ? decodeYaml(text) : decodeJson(text)
+function decodeBody(bytes: Uint8Array, yaml: YamlDecoder | undefined): DecodedScale {
+  const fromYaml = yaml !== undefined
+  const { value, duplicates } = (yaml ?? decodeJson)(decodeText(bytes))
   const { scale, findings } = decodeScale(value, { fromYaml })
   return { scale, findings: [...duplicateFindings(duplicates, fromYaml ? 'application/yaml' : 'application/json'), ...findings] }
 }

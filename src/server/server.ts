@@ -18,6 +18,7 @@ import { parseRequest, type RequestInfo } from './request-info.ts'
 import { respondError, respondText } from './respond.ts'
 import { serveVerb } from './verbs.ts'
 import { Warnings } from './warnings.ts'
+import type { YamlBodies } from './yaml-bodies.ts'
 
 /** Everything but watches must be done in this time. upstream: apiserver/pkg/server/config.go: RequestTimeout */
 const REQUEST_TIMEOUT_MS = 60_000
@@ -40,6 +41,7 @@ export interface ServerOptions {
   readonly virtual: readonly RequestHandler[]
   /** Documents (discovery, OpenAPI, health, version, metrics) and whatever else answers before resources do. */
   readonly documents: readonly RequestHandler[]
+  readonly yaml: YamlBodies
   /** Aborts when the server stops: ends the watches. */
   readonly stopping: AbortSignal
 }
@@ -82,7 +84,7 @@ function serveResource(options: ServerOptions): RequestHandler {
     const lifetime = new Lifetime(res, options, info.verb === 'watch' ? [options.stopping, store.started.able] : undefined)
     try {
       const now = options.clock.now()
-      await lifetime.race(serveVerb({ req, res, info, user: req.user ?? ANONYMOUS, store, version, warnings, signal: lifetime.signal, now }))
+      await lifetime.race(serveVerb({ req, res, info, user: req.user ?? ANONYMOUS, store, version, warnings, yaml: options.yaml, signal: lifetime.signal, now }))
     } finally {
       lifetime.end()
     }

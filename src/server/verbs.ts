@@ -13,7 +13,7 @@ import { get, list } from '../registry/read.ts'
 import { update, type UpdateOptions } from '../registry/update.ts'
 import { watch } from '../registry/watch.ts'
 import { checkName, settleNamespace } from '../registry/write.ts'
-import { bodyMediaType, decodeDeleteOptions, readBody, receiveBody } from './body.ts'
+import { bodyMediaType, decodeDeleteOptions, readBody, receiveBody, yamlDecoder } from './body.ts'
 import { objectNamespace, type RequestContext } from './context.ts'
 import { checkStreamable, negotiate } from './negotiate.ts'
 import { parseDeleteBody, parseDeleteQuery, parseApplyOptions, parseGetOptions, parseListOptions, parseModifyOptions } from './options.ts'
@@ -61,7 +61,7 @@ async function serveCreate(context: RequestContext): Promise<void> {
   const mediaType = bodyMediaType(req.headers['content-type'])
   const bytes = await readBody(req)
   const options = parseModifyOptions(info.query, 'CreateOptions')
-  const body = receiveBody(context, bytes, mediaType, options.fieldValidation)
+  const body = await receiveBody(context, bytes, mediaType, options.fieldValidation)
   respondObject(context, negotiated, await create(store, body, writeOptions(context, options)))
 }
 
@@ -71,7 +71,7 @@ async function serveUpdate(context: RequestContext): Promise<void> {
   const negotiated = negotiate(req.headers.accept, req)
   const bytes = await readBody(req)
   const options = parseModifyOptions(info.query, 'UpdateOptions')
-  const body = receiveBody(context, bytes, bodyMediaType(req.headers['content-type']), options.fieldValidation)
+  const body = await receiveBody(context, bytes, bodyMediaType(req.headers['content-type']), options.fieldValidation)
   const settled = settleNamespace(body, objectNamespace(context))
   checkName(settled, name)
   // Before it is known whether there is such an object.
@@ -89,7 +89,7 @@ async function servePatch(context: RequestContext): Promise<void> {
   const bytes = await readBody(req)
   if (mediaType === APPLY_PATCH) {
     const options = parseApplyOptions(info.query)
-    const configuration = createConfiguration(context, bytes, options.fieldValidation)
+    const configuration = createConfiguration(context, await yamlDecoder(context, bytes, mediaType), bytes, options.fieldValidation)
     respondObject(context, negotiated, await apply(store, configuration, { ...writeOptions(context, options), name, force: options.force }))
     return
   }
@@ -175,8 +175,9 @@ async function serveDeleteCollection(context: RequestContext): Promise<void> {
   await respondList(context, negotiated, page)
 }
 
-async function readDeleteOptions({ req, info }: RequestContext) {
+async function readDeleteOptions(context: RequestContext) {
+  const { req, info } = context
   const bytes = await readBody(req)
   if (bytes.length === 0) return parseDeleteQuery(info.query)
-  return parseDeleteBody(decodeDeleteOptions(bytes, bodyMediaType(req.headers['content-type'])))
+  return parseDeleteBody(await decodeDeleteOptions(context, bytes, bodyMediaType(req.headers['content-type'])))
 }

@@ -2,18 +2,19 @@
 import { once } from 'node:events'
 import type { Request, RequestHandler, Response } from 'express'
 import { EXIT_CODES, Refused, type RefusalReason } from '../../../storage/refused.ts'
-import { DecodeError, decodeJson, decodeYaml } from '../../api/codec.ts'
+import { DecodeError, decodeJson } from '../../api/codec.ts'
 import { isObject, type JsonObject, type KubeObject } from '../../api/object.ts'
 import type { ResourceDefinition } from '../../api/resource.ts'
 import { badRequest, methodNotSupported, StatusError, unsupportedMediaType } from '../../api/status.ts'
 import type { Clock } from '../../base/clock.ts'
 import type { StorageAdmin } from '../../registry/storage-admin.ts'
-import { bodyMediaType, readBody } from '../body.ts'
+import { bodyMediaType, readBody, yamlDecoder } from '../body.ts'
 import { negotiate, type Negotiated } from '../negotiate.ts'
 import type { RequestInfo } from '../request-info.ts'
 import { respondValue } from '../respond.ts'
 import { transformList, transformObject } from '../transform.ts'
 import { Warnings } from '../warnings.ts'
+import type { YamlBodies } from '../yaml-bodies.ts'
 import { ADMIN_GROUP, ADMIN_VERSION, adminDefinition, type AdminResourceName } from './definitions.ts'
 import { adminVerbs, type AdminResult } from './verbs.ts'
 
@@ -21,7 +22,7 @@ const MERGE_PATCH = 'application/merge-patch+json'
 const WITH_BODY = new Set(['create', 'update', 'patch', 'delete'])
 
 /** Serves the group; goes on for any other. */
-export function serveAdmin({ storage, clock }: { readonly storage: StorageAdmin; readonly clock: Clock }): RequestHandler {
+export function serveAdmin({ storage, clock, yaml }: { readonly storage: StorageAdmin; readonly clock: Clock; readonly yaml: YamlBodies }): RequestHandler {
   const verbs = adminVerbs()
   return async (req, res, next) => {
     const info = req.requestInfo as RequestInfo
@@ -32,9 +33,9 @@ export function serveAdmin({ storage, clock }: { readonly storage: StorageAdmin;
     if (!verb || (info.verb === 'create' && info.namedInPath)) throw methodNotSupported(resource, info.verb)
     if (info.query.has('dryRun') && info.verb !== 'get' && info.verb !== 'list') throw badRequest('dryRun is not supported; create a storagepreview to see what a migration would do')
     const negotiated = negotiate(req.headers.accept, req)
-    const body = WITH_BODY.has(info.verb) ? await readObject(req, info.verb) : {}
     const gone = new AbortController()
     res.once('close', () => gone.abort())
+    const body = WITH_BODY.has(info.verb) ? await readObject(req, info.verb, { yaml, signal: gone.signal }) : {}
     const result = await verb({ storage, name: info.name, body, gone: gone.signal }).catch((error: unknown) => {
       throw error instanceof Refused ? refusedStatus(error, info) : error
     })
@@ -42,15 +43,16 @@ export function serveAdmin({ storage, clock }: { readonly storage: StorageAdmin;
   }
 }
 
-async function readObject(req: Request, verb: string): Promise<JsonObject> {
+async function readObject(req: Request, verb: string, context: { readonly yaml: YamlBodies; readonly signal: AbortSignal }): Promise<JsonObject> {
   const bytes = await readBody(req)
   const type = req.headers['content-type']?.split(';')[0]?.trim().toLowerCase() ?? ''
   if (verb === 'patch' && type !== MERGE_PATCH) throw unsupportedMediaType([MERGE_PATCH])
   if (bytes.length === 0) return {}
   const mediaType = verb === 'patch' ? 'application/json' : bodyMediaType(type)
   if (mediaType !== 'application/json' && mediaType !== 'application/yaml') throw unsupportedMediaType(['application/json', 'application/yaml'])
+  const decode = mediaType === 'application/yaml' ? await yamlDecoder(context, bytes, mediaType) : decodeJson
   try {
-    const { value } = mediaType === 'application/yaml' ? decodeYaml(bytes.toString('utf8')) : decodeJson(bytes.toString('utf8'))
+    const { value } = decode(bytes.toString('utf8'))
     if (isObject(value)) return value
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error
