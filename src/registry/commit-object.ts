@@ -5,7 +5,7 @@
 import { OutOfSpace, TooLarge, Unavailable, UnknownOutcome, type KeyValue } from '../../storage/backend.ts'
 import { commitFenced, FenceUnreadable, UndecodableStoredVersions } from '../../storage/fence.ts'
 import { withoutManagedFields } from '../api/managed-fields/update.ts'
-import type { KubeObject } from '../api/object.ts'
+import type { JsonObject, KubeObject } from '../api/object.ts'
 import { insufficientStorage, requestEntityTooLarge, serviceUnavailable, timeout } from '../api/status.ts'
 import type { ResourceStore } from './resource-store.ts'
 
@@ -17,6 +17,8 @@ export interface ObjectWrite {
   readonly key: string
   readonly expected: number
   readonly hub?: KubeObject
+  /** See StorageCodec.seal. */
+  readonly unread?: JsonObject | undefined
   /** Without managedFields rather than not at all, when it is too large with them. upstream: registry.Store's retry without managedFields, which apply does not have */
   readonly mayLoseManagedFields?: boolean
   /** The value at `expected`: equal bytes write nothing. */
@@ -36,7 +38,7 @@ export async function commitObject(store: ResourceStore, write: ObjectWrite): Pr
   for (let attempt = 0; attempt < FENCE_RETRIES; attempt++) {
     const fence = store.fence.current()
     if (fence.mode !== 'ReadWrite') throw serviceUnavailable(`${store.prefix.slice(5, -1)} is ${fence.mode}: writes are refused for now`, 5)
-    const value = write.hub ? seal(store, write.hub, fence.encodingVersion, write.mayLoseManagedFields ?? false) : new Uint8Array()
+    const value = write.hub ? seal(store, write.hub, fence.encodingVersion, write) : new Uint8Array()
     if (write.hub && write.current && Buffer.compare(value, write.current) === 0) return { kind: 'unchanged', revision: write.expected, value }
     const result = await attemptCommit(store, write, key, value)
     if (result) return result
@@ -44,9 +46,9 @@ export async function commitObject(store: ResourceStore, write: ObjectWrite): Pr
   throw serviceUnavailable('the storage version is being changed; please try again', 1)
 }
 
-function seal(store: ResourceStore, hub: KubeObject, version: string, mayLoseManagedFields: boolean): Uint8Array {
-  const value = store.codec.seal(hub, version)
-  if (value.length > MAX_STORED_BYTES && mayLoseManagedFields && hub.metadata.managedFields) return seal(store, withoutManagedFields(hub), version, false)
+function seal(store: ResourceStore, hub: KubeObject, version: string, { unread, mayLoseManagedFields = false }: Pick<ObjectWrite, 'unread' | 'mayLoseManagedFields'>): Uint8Array {
+  const value = store.codec.seal(hub, version, unread)
+  if (value.length > MAX_STORED_BYTES && mayLoseManagedFields && hub.metadata.managedFields) return seal(store, withoutManagedFields(hub), version, {})
   if (value.length > MAX_STORED_BYTES) {
     throw requestEntityTooLarge(`the object takes ${value.length} bytes in storage, limit is ${MAX_STORED_BYTES}`)
   }

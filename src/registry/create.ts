@@ -1,6 +1,5 @@
 /** POST: steps 6 to 14 of the road, in upstream's order. upstream: registry/generic/registry/store.go: create; registry/rest/create.go: BeforeCreate */
 import { checkCreate } from '../api/check.ts'
-import { applyDefaults } from '../api/default.ts'
 import { trackUpdate } from '../api/managed-fields/update.ts'
 import { dedupOwnerReferences, dropStatus, finalizerWarnings, generateName, stampForCreate, wipeForCreate } from '../api/metadata.ts'
 import { isObject, type KubeObject } from '../api/object.ts'
@@ -64,11 +63,6 @@ function prepare(store: ResourceStore, named: KubeObject, options: WriteOptions)
   return object
 }
 
-// A status that was dropped has its defaults again when the object is read, though they were not looked at by validation.
-function withStatusDefaults(store: ResourceStore, object: KubeObject, version: string): KubeObject {
-  return hasStatusSubresource(store, version) ? applyDefaults(object, requestVersion(store, version).schema) : object
-}
-
 type Stored = { readonly kind: 'result'; readonly result: WriteResult } | { readonly kind: 'exists'; readonly terminating: boolean }
 
 async function storeNew(store: ResourceStore, object: KubeObject, options: WriteOptions): Promise<Stored> {
@@ -77,12 +71,12 @@ async function storeNew(store: ResourceStore, object: KubeObject, options: Write
   const revision = sent !== '' && parseUintError(sent) === undefined ? Number(sent) : 0
   if (!options.dryRun && revision !== 0) throw rawError('resourceVersion should not be set on objects to be created')
   const key = relativeKey(store.definition, options.namespace, object.metadata.name ?? '')
-  const hub = store.conversion.lift(withStatusDefaults(store, object, options.version), options.version)
+  const hub = store.conversion.lift(object, options.version)
   if (options.dryRun) {
     const live = await store.backend.get(store.prefix + key)
     return live ? { kind: 'exists', terminating: isTerminating(store, live.value) } : { kind: 'result', result: { ...unstored(hub, store, options.version, revision || undefined), created: true } }
   }
-  const outcome: WriteOutcome = await commitObject(store, { key, expected: 0, hub, mayLoseManagedFields: !options.applied })
+  const outcome: WriteOutcome = await commitObject(store, { key, expected: 0, hub, unread: options.unread?.(), mayLoseManagedFields: options.unread === undefined })
   if (outcome.kind === 'lost') return { kind: 'exists', terminating: outcome.live !== undefined && isTerminating(store, outcome.live.value) }
   const ready = store.codec.encode(key, outcome.value, options.version)
   return { kind: 'result', result: { ready, revision: outcome.revision, created: true } }

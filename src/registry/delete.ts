@@ -10,7 +10,7 @@ import { admitDeletion, validateAdmission } from './admission.ts'
 import { commitObject } from './commit-object.ts'
 import { currentEntry, latestEntry, toLive, type LiveEntry } from './live-entry.ts'
 import { relativeKey, type ResourceStore } from './resource-store.ts'
-import { encodeView, type WriteOptions, type WriteResult } from './write.ts'
+import { unstored, type WriteOptions, type WriteResult } from './write.ts'
 
 /** metav1.DeleteOptions, parsed. */
 export interface DeleteOptions {
@@ -64,9 +64,7 @@ async function attempt(store: ResourceStore, live: LiveEntry, deletion: DeleteOp
     }
     return { kind: 'removed', status: deleted(store.resource, name, metadata.uid) }
   }
-  if (options.dryRun || step === live.hub) {
-    return { kind: 'pending', result: { ready: encodeView(store, step, options.version), revision: live.revision } }
-  }
+  if (options.dryRun) return { kind: 'pending', result: unstored(step, store, options.version, live.revision) }
   const outcome = await commitObject(store, { key: live.key, expected: live.revision, hub: step, current: live.value })
   if (outcome.kind === 'lost') return { kind: 'lost', live: toLive(store, live.key, outcome.live) }
   return { kind: 'pending', result: { ready: store.codec.encode(live.key, outcome.value, options.version), revision: outcome.revision } }

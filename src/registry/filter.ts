@@ -35,7 +35,10 @@ export function buildFilter(store: ResourceStore, scope: Scope): Filter {
   // What the key alone decides needs no look at the fields.
   const decided = (r: FieldRequirement) =>
     r.operator === '=' && ((r.label === NAMESPACE && namespaced && r.value === namespace) || (r.label === NAME && place.key !== undefined && r.value === name))
-  if (labels.empty && fields.requirements.every(decided)) return place
+  if (labels.empty && fields.requirements.every(decided)) {
+    // Only where nothing was asked for is it known how many are left.
+    return fields.requirements.length === 0 || place.key !== undefined ? place : { ...place, matches: () => true }
+  }
   return {
     ...place,
     matches: (index) =>

@@ -16,8 +16,11 @@ import { fieldValue } from './field-value.ts'
 
 /** Between objects and the store's bytes, for one resource. */
 export interface StorageCodec extends Codec {
-  /** Hub object (its resourceVersion is left out) → stored bytes at `version`. */
-  seal(hubObject: KubeObject, version: string): Uint8Array
+  /**
+   * Hub object (its resourceVersion is left out) → stored bytes at `version`. `unread`: members of metadata that are stored beside the object's own, as they were
+   * sent, though no reader sees them. An object that is not read as it is stored says so by its digest, and the next write of it is one, as upstream.
+   */
+  seal(hubObject: KubeObject, version: string, unread?: JsonObject): Uint8Array
   /** Stored bytes → hub object without resourceVersion. Throws for bytes that cannot be decoded. */
   open(value: Uint8Array): KubeObject
   /** Hub object → the form of a version, as a reader of that version sees it. */
@@ -30,6 +33,9 @@ export interface StorageCodec extends Codec {
 export function schemaDigest(version: VersionDefinition): string {
   return createHash('sha256').update(encodeJson(version.schema as JsonObject)).digest('hex').slice(0, 32)
 }
+
+/** In place of a digest: the bytes are pruned and defaulted whenever they are read. */
+const UNSETTLED = '0'.repeat(32)
 
 function parseJson(bytes: Uint8Array, what: string): JsonObject {
   let parsed
@@ -78,13 +84,15 @@ export function createStorageCodec(definition: ResourceDefinition, conversion: C
     decodable: definition.versions.map((v) => v.name),
     open: load,
     view,
-    seal(hubObject, name) {
+    seal(hubObject, name, unread) {
       const stored = conversion.store(hubObject, name)
-      const object = name === conversion.hub ? stored.object : shape(stored.object, version(name), { defaults: false })
+      const known = name === conversion.hub ? stored.object : shape(stored.object, version(name), { defaults: false })
+      const object = unread === undefined ? known : { ...known, metadata: { ...unread, ...known.metadata } }
+      const settled = shape(object, version(name), { defaults: true }) === object
       const { text, place } = encodeObject(object)
       return sealEnvelope({
         version: name,
-        digest: digests.get(name) ?? '',
+        digest: settled ? (digests.get(name) as string) : UNSETTLED,
         payload: Buffer.from(text),
         place,
         ...(stored.remainder ? { remainder: Buffer.from(encodeJson(stored.remainder)) } : {}),

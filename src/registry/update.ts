@@ -80,7 +80,8 @@ async function attempt(store: ResourceStore, live: LiveEntry, transform: Transfo
   const request = admissionRequest(store, old, options)
   const admitted = await admit(store.admission, { ...request, object: owned })
   checkRevision(store, admitted, live, options)
-  const object = ignoreTimestamps(prepare(store, admitted, old, options), old)
+  const prepared = prepare(store, admitted, old, options)
+  const object = options.unread?.() === undefined ? ignoreTimestamps(prepared, old) : prepared
   await validateAdmission(store.admission, { ...request, object })
   return await storeUpdated(store, live, object, options)
 }
@@ -143,7 +144,7 @@ async function storeUpdated(store: ResourceStore, live: LiveEntry, object: KubeO
     if (outcome.kind === 'lost') return lost(store, live.key, outcome.live)
     return { kind: 'done', result: { ready: encodeView(store, hub, options.version), revision: live.revision } }
   }
-  const outcome = await commitObject(store, { key: live.key, expected: live.revision, hub, current: live.value, mayLoseManagedFields: options.kind !== 'apply' })
+  const outcome = await commitObject(store, { key: live.key, expected: live.revision, hub, current: live.value, unread: options.unread?.(), mayLoseManagedFields: options.kind !== 'apply' })
   if (outcome.kind === 'lost') return lost(store, live.key, outcome.live)
   const result = { ready: store.codec.encode(live.key, outcome.value, options.version), revision: outcome.revision }
   return { kind: outcome.kind === 'unchanged' ? 'unchanged' : 'done', result }

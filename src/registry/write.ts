@@ -1,7 +1,7 @@
 /** What the writing verbs share: their options and their result. */
 import { encodeObject } from '../api/codec.ts'
 import type { Endpoint } from '../api/managed-fields/scope.ts'
-import type { KubeObject } from '../api/object.ts'
+import type { JsonObject, KubeObject } from '../api/object.ts'
 import { badRequest, goQuote } from '../api/status.ts'
 import type { ReadyBytes } from '../../storage/watch-cache.ts'
 import { requestVersion, type ResourceStore } from './resource-store.ts'
@@ -13,8 +13,8 @@ export interface WriteOptions {
   readonly namespace: string
   readonly subresource: Endpoint['subresource']
   readonly dryRun: boolean
-  /** An apply, which has settled the ownership of fields itself. */
-  readonly applied?: true
+  /** Of an apply: members of metadata that no reader sees, but which are stored as they were applied. */
+  readonly unread?: () => JsonObject | undefined
   /** Under which name the writer owns the fields that it sets. */
   readonly manager: string
   /** Takes the texts of Warning headers, in order. */
@@ -36,9 +36,10 @@ export interface WriteResult {
   readonly created?: true
 }
 
-/** The result of a write that was not stored: the object as it would be. */
+/** The result of a write that was not stored: the object as it would be read. */
 export function unstored(hub: KubeObject, store: ResourceStore, version: string, revision?: number): WriteResult {
-  return { ready: encodeView(store, hub, version), ...(revision === undefined ? {} : { revision }) }
+  const value = store.codec.seal(hub, store.fence.current().encodingVersion)
+  return { ready: store.codec.encode('', value, version), ...(revision === undefined ? {} : { revision }) }
 }
 
 /** A hub object's bytes in a version. */
