@@ -5,7 +5,7 @@
 import { compileRules } from './cel.ts'
 import { valueType } from './cel-values.ts'
 import { itemSchema, type SchemaProps } from './definition-props.ts'
-import { fieldPathFits } from './definition-rules.ts'
+import { fieldPathFits, REASONS } from './definition-rules.ts'
 import { schemaNames } from './definition-structural.ts'
 import { coerceEmbeddedValue, embeddedValueErrors } from './embedded.ts'
 import { DecodeError } from './go-json-error.ts'
@@ -147,10 +147,14 @@ function checkRules(faults: DefaultFaults, schema: Schema, value: Json, at: stri
 // What is wrong with the fields of a rule is an error elsewhere, and passes here.
 function withGoodRules(schema: Schema): Schema {
   const { 'x-kubernetes-validations': rules = [], items, properties, additionalProperties: additional, ...rest } = schema
-  const withGoodPath = ({ fieldPath = '', ...rule }: ValidationRule): ValidationRule => (fieldPathFits(fieldPath, schema as unknown as SchemaProps) ? { ...rule, fieldPath } : rule)
+  const good = ({ fieldPath = '', reason, ...rule }: ValidationRule): ValidationRule => ({
+    ...rule,
+    ...(fieldPathFits(fieldPath, schema as unknown as SchemaProps) ? { fieldPath } : {}),
+    ...(reason !== undefined && REASONS.includes(reason) ? { reason } : {}),
+  })
   return {
     ...rest,
-    'x-kubernetes-validations': rules.filter(({ rule = '' }) => rule.trim() !== '').map(withGoodPath),
+    'x-kubernetes-validations': rules.filter(({ rule = '' }) => rule.trim() !== '').map(good),
     ...(items && { items: withGoodRules(items) }),
     ...(properties && { properties: Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, withGoodRules(one)])) }),
     ...(additional !== undefined && { additionalProperties: typeof additional === 'object' ? withGoodRules(additional) : additional }),

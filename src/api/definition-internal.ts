@@ -43,8 +43,8 @@ export function internalSpec({ spec }: DefinitionProps): InternalSpec {
 
 // Of a schema; other members that may be empty objects are pointers to structs.
 const MAPS = new Set(['properties', 'patternProperties', 'dependencies', 'definitions'])
-// A pointer, whatever it points to.
-const NOT_A_LIST = 'items'
+// Pointers, whatever they point to.
+const POINTERS = new Set(['items', 'default', 'example'])
 
 function equalMaps(a: JsonObject, b: JsonObject): boolean {
   const keys = Object.keys(a)
@@ -53,7 +53,7 @@ function equalMaps(a: JsonObject, b: JsonObject): boolean {
 
 // upstream: equality.Semantic.DeepEqual, for which an empty list or map is as good as none. Pointers to empty structs are not.
 function semanticEqual(a: Json | undefined, b: Json | undefined, key = ''): boolean {
-  if ((a === undefined) !== (b === undefined) && key === NOT_A_LIST) return false
+  if ((a === undefined) !== (b === undefined) && POINTERS.has(key)) return false
   if (MAPS.has(key)) return equalMaps((a ?? {}) as JsonObject, (b ?? {}) as JsonObject)
   if (Array.isArray(a) || Array.isArray(b)) {
     const left = (a ?? []) as Json[]

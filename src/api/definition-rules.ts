@@ -2,7 +2,8 @@
  * x-kubernetes-validations of a node: the fields of each rule, and the rules as CEL.
  * upstream: apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go ValidateCustomResourceDefinitionOpenAPISchema
  */
-import { compileRules, usesOldSelf } from './cel.ts'
+import { compileRules } from './cel.ts'
+import { usesOldSelf } from './cel-program.ts'
 import { valueType } from './cel-values.ts'
 import type { RefusedRule } from './definition-defaults.ts'
 import { itemSchema, type RuleProps, type SchemaProps } from './definition-props.ts'
@@ -11,7 +12,8 @@ import { resolveFieldPath } from './field-path.ts'
 import type { Schema, ValidationRule } from './schema.ts'
 import { fieldError, type FieldError } from './status.ts'
 
-const REASONS = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired']
+/** What the reason of a rule may be. */
+export const REASONS: readonly string[] = ['FieldValueDuplicate', 'FieldValueForbidden', 'FieldValueInvalid', 'FieldValueRequired']
 const NEWLINE = /[\n\r]/
 
 /** Errors of the fields of a node's rules. */

@@ -55,6 +55,7 @@ function isIntOrString(branches: readonly SchemaProps[] | undefined): boolean {
 // Of a branch, the structural form keeps nothing of these. upstream: newNestedValueValidation, newForbiddenGenerics
 function isNothing(key: string, value: Json): boolean {
   if (key === 'additionalProperties') return value === false
+  if (key === '$ref') return value === ''
   if (key === 'items') return Array.isArray(value)
   return EMPTY_IS_NOTHING.has(key) && Object.keys(value as object).length === 0
 }

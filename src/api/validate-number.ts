@@ -60,11 +60,13 @@ function inRange(node: SchemaNode, value: number | bigint | Float): boolean {
   return isInteger(value) || (number >= -(2 ** 63) && number < 2 ** 63)
 }
 
+// What becomes of a float beyond int64 on the machines that Kubernetes mostly runs on (amd64).
+const LEAST = -(2n ** 63n)
+
 function toInt64(limit: number): number | bigint {
   if (Number.isSafeInteger(Math.trunc(limit))) return Math.trunc(limit)
   const whole = BigInt(Math.trunc(limit))
-  const max = 2n ** 63n - 1n
-  return whole > max ? max : whole < -max - 1n ? -max - 1n : whole
+  return whole >= -LEAST || whole < LEAST ? LEAST : whole
 }
 
 function checkMultiple(validation: Validation, factor: number, value: number | bigint | Float, path: string): void {
