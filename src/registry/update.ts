@@ -97,9 +97,10 @@ export function attachRevision(object: KubeObject, revision: number): KubeObject
 }
 
 /** A PUT is of the object whose uid it names. A patch is caught by the metadata validation instead. upstream: rest.DefaultUpdatedObjectInfo with its UID precondition */
-export function checkUid({ definition, resource }: ResourceStore, uid: string | undefined, old: KubeObject, { namespace, name }: UpdateOptions): void {
+export function checkUid({ definition, resource }: ResourceStore, uid: string | undefined, old: KubeObject, { namespace, name, dryRun }: UpdateOptions): void {
   if (!uid || uid === old.metadata.uid) return
-  const key = `/registry/${definition.group}/${definition.names.plural}/${relativeKey(definition, namespace, name)}`
+  // A dry run does not get to where keys are prefixed.
+  const key = `${dryRun ? '' : '/registry'}/${definition.group}/${definition.names.plural}/${relativeKey(definition, namespace, name)}`
   throw conflict(resource, name,
     `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`)
 }
