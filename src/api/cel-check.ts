@@ -1,116 +1,199 @@
 /**
- * The check of a rule when its schema is compiled, so that a rule that names what is not there is refused then and not skipped
- * later. It knows the types of fields, items and loop variables; of other expressions it checks the parts.
+ * The check of a rule when its schema is compiled, so that a rule that names what is not there is refused then and not skipped later. It knows the
+ * types of fields, items and loop variables; of other expressions it checks the parts. What comes out is the expression as the evaluator gets it:
+ * macros expanded, accesses whose kind is only known later as calls, and each loop charged for its turns.
  */
-import type { CelEnv, CelFunc, parse } from '@bufbuild/cel'
+import { callOf, constantOf, qualifiedName, type Expression } from './cel-expression.ts'
+import { expandMacro } from './cel-macros.ts'
+import { NODE } from './cel-meter.ts'
+import type { Declaration } from './cel-function.ts'
 import type { ValueType } from './cel-values.ts'
 
-/** A parsed CEL expression. */
-export type Expression = NonNullable<ReturnType<typeof parse>['expr']>
+/** What a name or expression is known to be; undefined when that is only known when the rule runs. */
+export type StaticType = ValueType | { readonly kind: 'optional'; readonly of: ValueType | undefined } | undefined
 
-/** What the names in an expression stand for; undefined for values of a type that is not known. */
-export type Scope = ReadonlyMap<string, ValueType | undefined>
+/** What the names in an expression stand for. */
+export type Scope = ReadonlyMap<string, StaticType>
 
-const TYPES = new Set(['int', 'uint', 'double', 'bool', 'string', 'bytes', 'list', 'map', 'null_type', 'type'])
+/** The functions of rules by name. */
+export type Functions = ReadonlyMap<string, Declaration>
+
+/** An expression for the evaluator. `units`: what it costs at least, without the turns of its loops. */
+export interface Checked {
+  readonly expression: Expression
+  readonly type: StaticType
+  readonly units: number
+}
+
+const TYPES = new Set([
+  'int', 'uint', 'double', 'bool', 'string', 'bytes', 'list', 'map', 'null_type', 'type', 'optional_type', 'net.IP', 'net.CIDR', 'google.protobuf.Timestamp', 'google.protobuf.Duration',
+])
 // What the evaluator does itself, without a function.
-const BUILT_IN = new Set(['_[_]', '_?_:_', '_&&_', '_||_', '@not_strictly_false'])
+const BUILT_IN = new Set(['_?_:_', '_&&_', '_||_', '@not_strictly_false'])
+/** upstream: cel-go parser maxRecursionDepth */
+const MAX_DEPTH = 250
 
-/** Checks an expression; throws Error with the reason. Returns its type where it is known. */
-export function check(expression: Expression, scope: Scope, env: CelEnv): ValueType | undefined {
-  const { exprKind: node } = expression
-  switch (node.case) {
-    case 'identExpr':
-      if (!scope.has(node.value.name) && !TYPES.has(node.value.name)) throw new Error(`undeclared reference to '${node.value.name}'`)
-      return scope.get(node.value.name)
-    case 'selectExpr':
-      return node.value.operand && member(check(node.value.operand, scope, env), node.value.field)
-    case 'callExpr':
-      return checkCall(node.value.function, node.value.target, node.value.args, scope, env)
-    case 'listExpr':
-      for (const element of node.value.elements) check(element, scope, env)
-      return undefined
-    case 'structExpr':
-      if (node.value.messageName !== '') throw new Error(`undeclared reference to '${node.value.messageName}'`)
-      for (const { keyKind, value } of node.value.entries) {
-        if (keyKind.case === 'mapKey') check(keyKind.value, scope, env)
-        if (value) check(value, scope, env)
+/** Checks an expression; throws Error with the reason. */
+export function checkExpression(expression: Expression, scope: Scope, functions: Functions): Checked {
+  return new Checker(functions).check(expression, scope)
+}
+
+class Checker {
+  private readonly functions: Functions
+  private depth = 0
+
+  constructor(functions: Functions) {
+    this.functions = functions
+  }
+
+  check(expression: Expression, scope: Scope): Checked {
+    if (++this.depth > MAX_DEPTH) throw new Error(`expression recursion limit exceeded: ${MAX_DEPTH}`)
+    const checked = this.checkKind(expression, scope)
+    this.depth--
+    return { ...checked, units: checked.units + NODE }
+  }
+
+  private checkKind(expression: Expression, scope: Scope): Checked {
+    const { exprKind: node } = expression
+    switch (node.case) {
+      case 'identExpr':
+        if (!scope.has(node.value.name) && !TYPES.has(node.value.name)) throw new Error(`undeclared reference to '${node.value.name}'`)
+        return { expression, type: scope.get(node.value.name), units: 0 }
+      case 'selectExpr':
+        return this.checkSelect(expression, node.value, scope)
+      case 'callExpr':
+        return this.checkCall(expression, node.value, scope)
+      case 'listExpr': {
+        if (node.value.optionalIndices.length > 0) throw new Error('optional elements are not supported')
+        const [elements, units] = this.checkAll(node.value.elements, scope)
+        return { expression: { ...expression, exprKind: { case: 'listExpr', value: { ...node.value, elements } } } as Expression, type: undefined, units }
       }
-      return undefined
-    case 'comprehensionExpr': {
-      const { iterRange, iterVar, accuInit, accuVar, loopCondition, loopStep, result } = node.value
-      const inner = new Map(scope).set(accuVar, undefined).set(iterVar, iterRange && itemOf(check(iterRange, scope, env)))
-      for (const part of [accuInit, loopCondition, loopStep, result]) if (part) check(part, inner, env)
-      return undefined
+      case 'structExpr':
+        return this.checkMap(expression, node.value, scope)
+      case 'comprehensionExpr':
+        return this.checkLoop(expression, node.value, scope)
+      default:
+        return { expression, type: undefined, units: 0 }
     }
-    default:
-      return undefined
+  }
+
+  private checkAll(parts: readonly Expression[], scope: Scope): [Expression[], number, StaticType[]] {
+    const checked = parts.map((part) => this.check(part, scope))
+    return [checked.map(({ expression }) => expression), checked.reduce((sum, { units }) => sum + units, 0), checked.map(({ type }) => type)]
+  }
+
+  private checkSelect(expression: Expression, select: ValueOf<'selectExpr'>, scope: Scope): Checked {
+    const name = qualifiedName(expression)
+    if (name !== undefined && TYPES.has(name) && !scope.has(rootOf(name))) return { expression, type: undefined, units: 0 }
+    if (select.operand === undefined) throw new Error('invalid select')
+    const { expression: operand, type, units } = this.check(select.operand, scope)
+    const found = member(type, select.field)
+    // Only a value of the schema is certain to be no optional.
+    if (type !== undefined && type.kind !== 'optional') {
+      return { expression: { ...expression, exprKind: { case: 'selectExpr', value: { ...select, operand } } } as Expression, type: select.testOnly ? undefined : found, units }
+    }
+    const call = callOf(expression, select.testOnly ? '$@has' : '$@index', [operand, constantOf(expression, select.field)])
+    return { expression: call, type: select.testOnly ? undefined : found, units: units + NODE }
+  }
+
+  private checkMap(expression: Expression, struct: ValueOf<'structExpr'>, scope: Scope): Checked {
+    if (struct.messageName !== '') throw new Error(`undeclared reference to '${struct.messageName}'`)
+    const parts = struct.entries.flatMap(({ keyKind, value, optionalEntry }) => {
+      if (optionalEntry) throw new Error('optional entries are not supported')
+      return keyKind.case === 'mapKey' && value !== undefined ? [keyKind.value, value] : []
+    })
+    const [elements, units] = this.checkAll(parts, scope)
+    const list = { ...expression, exprKind: { case: 'listExpr', value: { $typeName: 'cel.expr.Expr.CreateList', elements, optionalIndices: [] } } } as Expression
+    return { expression: callOf(expression, '$@map', [list]), type: undefined, units }
+  }
+
+  private checkLoop(expression: Expression, loop: ValueOf<'comprehensionExpr'>, scope: Scope): Checked {
+    const { iterRange, iterVar, accuVar, accuInit, loopCondition, loopStep, result } = loop
+    if (loop.iterVar2 !== '') throw new Error('comprehensions of two variables are not supported')
+    if (iterRange === undefined || accuInit === undefined || loopCondition === undefined || loopStep === undefined || result === undefined) throw new Error('invalid comprehension')
+    const range = this.check(iterRange, scope)
+    const init = this.check(accuInit, scope)
+    const bind = isFalse(loopCondition)
+    const inner = new Map(scope).set(accuVar, bind ? init.type : undefined)
+    const turn = new Map(inner).set(iterVar, itemOf(range.type))
+    const condition = this.check(loopCondition, turn)
+    const step = this.check(loopStep, turn)
+    const end = this.check(result, inner)
+    const value = {
+      ...loop, iterRange: range.expression, accuInit: init.expression, loopStep: step.expression, result: end.expression,
+      loopCondition: bind ? condition.expression : callOf(expression, '_&&_', [charge(expression, condition.units + step.units), condition.expression]),
+    }
+    return {
+      expression: { ...expression, exprKind: { case: 'comprehensionExpr', value } } as Expression,
+      type: bind ? end.type : undefined,
+      units: range.units + init.units + end.units,
+    }
+  }
+
+  private checkCall(expression: Expression, { function: name, target, args }: ValueOf<'callExpr'>, scope: Scope): Checked {
+    const qualifier = target && qualifiedName(target)
+    if (qualifier !== undefined && this.functions.has(`${qualifier}.${name}`)) return this.checkGlobal(expression, `${qualifier}.${name}`, args, scope)
+    if (target === undefined) return this.checkGlobal(expression, name, args, scope)
+    const macro = expandMacro(expression, name, target, args)
+    if (macro !== undefined) return this.check(macro, scope)
+    const receiver = this.check(target, scope)
+    const [checked, units] = this.checkAll(args, scope)
+    this.requireOverload(name, true, args.length)
+    return { expression: callOf(expression, `$${name}`, checked, receiver.expression), type: resultOf(name, receiver.type), units: receiver.units + units }
+  }
+
+  private checkGlobal(expression: Expression, name: string, args: readonly Expression[], scope: Scope): Checked {
+    const [checked, units, types] = this.checkAll(args, scope)
+    if (name === '_[_]') return { expression: callOf(expression, '$@index', checked), type: elementOf(types[0]), units }
+    if (BUILT_IN.has(name)) return { expression: callOf(expression, name, checked), type: name === '_?_:_' && types[1] === types[2] ? types[1] : undefined, units }
+    this.requireOverload(name, false, args.length)
+    return { expression: callOf(expression, `$${name}`, checked), type: undefined, units }
+  }
+
+  private requireOverload(name: string, method: boolean, count: number): void {
+    const declaration = this.functions.get(name)
+    if (declaration === undefined) throw new Error(`undeclared reference to '${name}'`)
+    const parameters = count + (method ? 1 : 0)
+    if (declaration.overloads.some((overload) => overload.member === method && overload.parameters.length === parameters)) return
+    throw new Error(`found no matching overload for '${name}' with ${count} arguments`)
   }
 }
 
-function member(type: ValueType | undefined, name: string): ValueType | undefined {
+type ValueOf<C> = Extract<Expression['exprKind'], { case: C }>['value']
+
+const charge = (like: Expression, units: number): Expression => callOf(like, '$@charge', [constantOf(like, BigInt(units))])
+
+const rootOf = (name: string): string => name.split('.', 1)[0] as string
+
+const isFalse = ({ exprKind: node }: Expression): boolean =>
+  node.case === 'constExpr' && node.value.constantKind.case === 'boolValue' && !node.value.constantKind.value
+
+function member(type: StaticType, name: string): StaticType {
   if (type === undefined || type.kind === 'dyn') return undefined
+  if (type.kind === 'optional') return { kind: 'optional', of: schemaType(member(type.of, name)) }
   if (type.kind === 'map') return type.element
   const field = type.kind === 'object' ? type.fields.get(name) : undefined
   if (field === undefined) throw new Error(`undefined field '${name}'`)
   return field.type
 }
 
+const schemaType = (type: StaticType): ValueType | undefined => (type?.kind === 'optional' ? undefined : type)
+
+function elementOf(type: StaticType): StaticType {
+  if (type?.kind === 'optional') return { kind: 'optional', of: schemaType(elementOf(type.of)) }
+  return type?.kind === 'list' || type?.kind === 'map' ? type.element : undefined
+}
+
+function resultOf(name: string, receiver: StaticType): StaticType {
+  if (name === 'value' && receiver?.kind === 'optional') return receiver.of
+  return (name === 'first' || name === 'last') && receiver?.kind === 'list' ? { kind: 'optional', of: receiver.element } : undefined
+}
+
 const STRING: ValueType = { kind: 'string', nullable: false }
 
-function itemOf(type: ValueType | undefined): ValueType | undefined {
+function itemOf(type: StaticType): StaticType {
   if (type === undefined || type.kind === 'dyn') return undefined
   if (type.kind === 'list') return type.element
   if (type.kind === 'map') return STRING
-  throw new Error(`expression of type '${type.kind}' cannot be range of a comprehension (must be list, map, or dynamic)`)
-}
-
-function checkCall(name: string, target: Expression | undefined, args: readonly Expression[], scope: Scope, env: CelEnv): ValueType | undefined {
-  const types = args.map((argument) => check(argument, scope, env))
-  const qualifier = target && qualifiedName(target)
-  if (qualifier !== undefined && env.funcs.find(`${qualifier}.${name}`) !== undefined) {
-    requireOverload(`${qualifier}.${name}`, false, args.length, env)
-    return undefined
-  }
-  if (target !== undefined) check(target, scope, env)
-  if (!BUILT_IN.has(name)) requireOverload(name, target !== undefined, args.length, env)
-  const [first] = types
-  if (name !== '_[_]' || first === undefined) return undefined
-  return first.kind === 'list' || first.kind === 'map' ? first.element : undefined
-}
-
-function requireOverload(name: string, method: boolean, count: number, env: CelEnv): void {
-  const group: Iterable<CelFunc> | undefined = env.funcs.find(name)
-  if (group === undefined) throw new Error(`undeclared reference to '${name}'`)
-  for (const overload of group) if ((overload.target !== undefined) === method && overload.arguments.length === count) return
-  throw new Error(`found no matching overload for '${name}' with ${count} arguments`)
-}
-
-function qualifiedName({ exprKind: node }: Expression): string | undefined {
-  if (node.case === 'identExpr') return node.value.name
-  if (node.case !== 'selectExpr' || node.value.testOnly || node.value.operand === undefined) return undefined
-  const parent = qualifiedName(node.value.operand)
-  return parent && `${parent}.${node.value.field}`
-}
-
-/** Whether an expression refers to a name that is not a loop's own. */
-export function refersTo(expression: Expression | undefined, name: string): boolean {
-  if (expression === undefined) return false
-  const { exprKind: node } = expression
-  const any = (...parts: (Expression | undefined)[]): boolean => parts.some((part) => refersTo(part, name))
-  switch (node.case) {
-    case 'identExpr':
-      return node.value.name === name
-    case 'selectExpr':
-      return any(node.value.operand)
-    case 'callExpr':
-      return any(node.value.target, ...node.value.args)
-    case 'listExpr':
-      return any(...node.value.elements)
-    case 'structExpr':
-      return node.value.entries.some(({ keyKind, value }) => any(value, keyKind.case === 'mapKey' ? keyKind.value : undefined))
-    case 'comprehensionExpr':
-      return any(node.value.iterRange, node.value.accuInit, node.value.loopCondition, node.value.loopStep, node.value.result)
-    default:
-      return false
-  }
+  throw new Error(`expression of type '${type.kind === 'optional' ? 'optional_type' : type.kind}' cannot be range of a comprehension (must be list, map, or dynamic)`)
 }

@@ -22,7 +22,8 @@ export function parseGoDuration(text: string): bigint | undefined {
   return nanos !== undefined && nanos <= MAX && nanos >= -MAX - 1n ? nanos : undefined
 }
 
-function parseUnits(text: string): bigint | undefined {
+/** Nanoseconds of a text in the syntax of Go's time.ParseDuration, of any size. */
+export function parseUnits(text: string): bigint | undefined {
   const match = /^([+-]?)(0|(?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/.exec(text)
   if (match === null) return undefined
   let nanos = 0n

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { meter } from './cel-meter.ts'
 import { compilePattern, patternSize } from './cel-pattern.ts'
-import { meter } from './cel-values.ts'
 
 test('the size of a pattern', () => {
   const cases: [string, number][] = [
@@ -13,12 +13,13 @@ test('the size of a pattern', () => {
 test('patterns are compiled once, and no pattern takes much', () => {
   meter.left = 1e9
   assert.equal(compilePattern('^a+$'), compilePattern('^a+$'))
-  assert.ok(compilePattern('(?i)é').test('xÉ'))
+  assert.ok(compilePattern('(?i)é').expression.test('xÉ'))
   assert.throws(() => compilePattern('x{1000}'.repeat(20)), /expression too large/)
   assert.throws(() => compilePattern('(\\pL{31}){32}'), /expression too large/)
+  assert.throws(() => compilePattern('x{1000}{1000}'), /invalid nested repetition operator: `\{1000\}\{1000\}`/)
   assert.throws(() => compilePattern('(a'), /missing closing \)/)
   assert.throws(() => compilePattern('(?=a)'), /error parsing regexp/)
-  meter.left = 100
+  meter.left = 1000
   assert.throws(() => compilePattern('y{900}'), /actual cost limit exceeded/)
   meter.left = 1e9
   const first = compilePattern('z{900}')

@@ -3,36 +3,37 @@
  * linear, but `x{1000}` compiles to a thousand steps.
  */
 import { RE2JS } from 're2js'
-import { meter } from './cel-values.ts'
+import { meter } from './cel-meter.ts'
 
 /** The largest pattern, and all that are kept, in compiled steps. */
 const MAX_SIZE = 10_000
 const MAX_KEPT = 200_000
-/** What a step costs to compile, in steps of the meter. */
-const COMPILING = 5
+/** What a step costs to compile, in units of the meter. */
+const COMPILING = 50
 
-interface Compiled {
-  readonly pattern: RE2JS
+/** A compiled pattern; `size` is about how many steps it has. */
+export interface Pattern {
+  readonly expression: RE2JS
   readonly size: number
 }
 
 // Least recently used first.
-const compiled = new Map<string, Compiled>()
+const compiled = new Map<string, Pattern>()
 let kept = 0
 
 /** The compiled pattern; throws Error with RE2's text for a bad one or one that is too large. */
-export function compilePattern(text: string): RE2JS {
+export function compilePattern(text: string): Pattern {
   const known = compiled.get(text)
   if (known !== undefined) {
     compiled.delete(text)
     compiled.set(text, known)
-    return known.pattern
+    return known
   }
   const size = patternSize(text)
-  if (size > MAX_SIZE) throw new Error('error parsing regexp: expression too large')
+  if (size > MAX_SIZE) throw new Error(`error parsing regexp: ${tooLarge(text)}`)
   meter.charge(size * COMPILING)
-  const pattern = RE2JS.compile(text)
-  compiled.set(text, { pattern, size })
+  const pattern = { expression: compile(text), size }
+  compiled.set(text, pattern)
   kept += size
   for (const [oldest, { size: freed }] of compiled) {
     if (kept <= MAX_KEPT) break
@@ -40,6 +41,23 @@ export function compilePattern(text: string): RE2JS {
     kept -= freed
   }
   return pattern
+}
+
+function tooLarge(text: string): string {
+  const nested = /(?:\{\d+(?:,\d*)?\}){2}/.exec(text)
+  return nested === null ? 'expression too large' : `invalid nested repetition operator: \`${nested[0]}\``
+}
+
+// Go takes a name of a group twice, which RE2JS refuses; nobody asks for the groups.
+function compile(text: string): RE2JS {
+  try {
+    return RE2JS.compile(text)
+  } catch (error) {
+    const { message } = error as Error
+    if (message.endsWith('trailing backslash at end of expression')) throw new Error(`${message}: \`\``, { cause: error })
+    if (!message.includes('duplicate capture group name')) throw error
+    return RE2JS.compile(text.replace(/\(\?P?<\w+>/g, '('))
+  }
 }
 
 // One token: an escape (a Unicode class, whose table is large), a class, a repetition, a bracket, or another character.

@@ -4,12 +4,11 @@
  * upstream: apiserver/pkg/cel/common/{schemas,values}.go, apiserver/pkg/cel/escaping.go
  */
 import { goType } from './managed-fields/go-debug.ts'
-import { celError, type CelError, type CelList, type CelMap, type CelValue } from '@bufbuild/cel'
-import { create } from '@bufbuild/protobuf'
-import { reflect } from '@bufbuild/protobuf/reflect'
-import { DurationSchema, TimestampSchema } from '@bufbuild/protobuf/wkt'
-import { parseTime } from './age.ts'
+import { celError, isCelError, type CelError, type CelList, type CelMap, type CelValue } from '@bufbuild/cel'
+import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { parseGoDuration } from './cel-duration.ts'
+import { CHARACTER, ITEM, meter } from './cel-meter.ts'
+import { durationOf, nanosOf, parseTimestamp } from './cel-time.ts'
 import { deepEqual, getKey, isInteger, isNumber, isObject, toNumber, type Json, type JsonObject } from './object.ts'
 import type { Schema } from './schema.ts'
 
@@ -102,19 +101,6 @@ export function escapeName(name: string): string | undefined {
   return name.replace(/__|[./-]/g, (part) => ESCAPES[part] ?? part)
 }
 
-/**
- * How much one evaluation may still do, in steps of about a microsecond. The library has no limit of its own, so that what can
- * grow (iterating, matching, comparing) is charged here.
- */
-export const meter = {
-  left: 0,
-  /** Takes `steps`; throws when there are not that many left. */
-  charge(steps: number): void {
-    meter.left -= steps
-    if (meter.left < 0) throw new Error('operation cancelled: actual cost limit exceeded')
-  },
-}
-
 // The marks by which the library knows its lists and maps. Its own implementations convert everything at once and take null for absent.
 const LIST = Symbol.for('@bufbuild/cel/list')
 const MAP = Symbol.for('@bufbuild/cel/map')
@@ -142,7 +128,7 @@ export class ListValue {
     return item === undefined ? undefined : wrap(item, this.type.element)
   }
   values(): IterableIterator<Wrapped> {
-    meter.charge(this.raw.length)
+    meter.charge(this.raw.length * ITEM)
     this.#items ??= this.raw.map((item) => wrap(item, this.type.element))
     return this.#items.values()
   }
@@ -165,7 +151,7 @@ export class JoinedList {
   }
   /** This list with more items. The array is shared unless another list went on from the same place. */
   append(more: readonly Wrapped[]): JoinedList {
-    meter.charge(more.length)
+    meter.charge(more.length * ITEM)
     if (this.#items.length > this.size) return new JoinedList([...this.values(), ...more])
     for (const item of more) this.#items.push(item)
     return new JoinedList(this.#items)
@@ -174,7 +160,7 @@ export class JoinedList {
     return index < this.size ? this.#items[index] : undefined
   }
   values(): IterableIterator<Wrapped> {
-    meter.charge(this.size)
+    meter.charge(this.size * ITEM)
     return this.#items.slice(0, this.size).values()
   }
   [Symbol.iterator](): IterableIterator<Wrapped> {
@@ -205,7 +191,8 @@ export class MapValue {
     const { type } = this
     const field = type.kind === 'map' ? { name: key, type: type.element } : type.fields.get(key)
     const value = field && getKey(this.raw, field.name)
-    if (field === undefined || value === undefined) return undefined
+    // a field of an object that is null counts as absent
+    if (field === undefined || value === undefined || (value === null && type.kind === 'object')) return undefined
     const wrapped = wrap(value, field.type)
     if (typeof wrapped === 'object' && wrapped !== null) (this.#members ??= new Map()).set(key, wrapped)
     return wrapped
@@ -213,11 +200,12 @@ export class MapValue {
   has(key: unknown): boolean {
     if (typeof key !== 'string') return false
     const name = this.type.kind === 'map' ? key : this.type.fields.get(key)?.name
-    return name !== undefined && getKey(this.raw, name) !== undefined
+    const value = name === undefined ? undefined : getKey(this.raw, name)
+    return value !== undefined && (value !== null || this.type.kind === 'map')
   }
   keys(): IterableIterator<string> {
     const keys = this.type.kind === 'map' ? Object.keys(this.raw) : [...this.type.fields.keys()].filter((key) => this.has(key))
-    meter.charge(keys.length)
+    meter.charge(keys.length * ITEM)
     return keys.values()
   }
   *values(): IterableIterator<Wrapped> {
@@ -263,15 +251,11 @@ export function wrap(value: Json, type: ValueType): Wrapped {
 function wrapString(text: string, kind: Scalar): Wrapped {
   switch (kind) {
     case 'timestamp':
-    case 'date': {
-      const instant = parseTime(kind === 'date' ? `${text}T00:00:00Z` : text)
-      if (instant === undefined) return celError(`Invalid ${kind === 'date' ? 'date' : 'date-time'} formatted string ${text}`)
-      return reflect(TimestampSchema, create(TimestampSchema, { seconds: BigInt(instant.seconds), nanos: instant.nanos }))
-    }
+    case 'date':
+      return (parseTimestamp(kind === 'date' ? `${text}T00:00:00Z` : text) as CelValue | undefined) ?? celError(`Invalid ${kind === 'date' ? 'date' : 'date-time'} formatted string ${text}`)
     case 'duration': {
       const nanos = parseGoDuration(text)
-      if (nanos === undefined) return celError(`Invalid duration ${text}`)
-      return reflect(DurationSchema, create(DurationSchema, { seconds: nanos / 1_000_000_000n, nanos: Number(nanos % 1_000_000_000n) }))
+      return nanos === undefined ? celError(`Invalid duration ${text}`) : (durationOf(nanos) as CelValue)
     }
     case 'bytes':
       return /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)
@@ -282,15 +266,16 @@ function wrapString(text: string, kind: Scalar): Wrapped {
   }
 }
 
-// To compare a pair of values takes a small part of a step.
-const COMPARISON = 0.05
+/** What it costs to compare a pair of values, besides their characters. */
+const COMPARISON = 0.5
 
 /** Equality of two JSON values of one type as CEL has it: sets and maps by key ignore order, 1 equals 1.0, instants compare as instants. */
 export function equalJson(a: Json, b: Json, type: ValueType | undefined): boolean {
   meter.charge(COMPARISON)
+  if (typeof a === 'string' && typeof b === 'string' && a.length === b.length) meter.charge(a.length * CHARACTER)
   if (a === b) return true
   if (a === null || b === null) return false
-  if (type === undefined) return deepEqual(a, b)
+  if (type === undefined) return equalUndeclared(a, b)
   if (type.kind === 'list') return Array.isArray(a) && Array.isArray(b) && equalLists(a, b, type)
   if (type.kind === 'object' || type.kind === 'map') return isObject(a) && isObject(b) && equalMaps(a, b, type)
   if (isNumber(a) && isNumber(b)) return isInteger(a) && isInteger(b) ? a === b : toNumber(a) === toNumber(b)
@@ -298,20 +283,34 @@ export function equalJson(a: Json, b: Json, type: ValueType | undefined): boolea
   return equalScalars(wrapString(a, type.kind), wrapString(b, type.kind))
 }
 
-type TimeLike = { readonly message?: { readonly seconds: bigint; readonly nanos: number } }
-
-function equalScalars(a: Wrapped, b: Wrapped): boolean {
-  if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b) === 0
-  const [left, right] = [(a as TimeLike).message, (b as TimeLike).message]
-  return left !== undefined && right !== undefined && left.seconds === right.seconds && left.nanos === right.nanos
-}
-
-function equalMaps(a: JsonObject, b: JsonObject, type: ValueType & { kind: 'object' | 'map' }): boolean {
+// What the schema does not tell is compared as it is.
+function equalUndeclared(a: Json, b: Json): boolean {
+  if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => equalJson(item, b[i] as Json, undefined))
+  if (!isObject(a) || !isObject(b)) return deepEqual(a, b)
   const keys = Object.keys(a)
   if (keys.length !== Object.keys(b).length) return false
   return keys.every((key) => {
     const other = getKey(b, key)
-    return other !== undefined && equalJson(a[key] ?? null, other, type.kind === 'map' ? type.element : type.names.get(key))
+    return other !== undefined && equalJson(a[key] as Json, other, undefined)
+  })
+}
+
+function equalScalars(a: Wrapped, b: Wrapped): boolean {
+  if (a instanceof Uint8Array && b instanceof Uint8Array) return Buffer.compare(a, b) === 0
+  return !isCelError(a) && !isCelError(b) && nanosOf(a as ReflectMessage) === nanosOf(b as ReflectMessage)
+}
+
+// As upstream: a field that is null is as good as absent, and one that is not declared counts only when both have it.
+function equalMaps(a: JsonObject, b: JsonObject, type: ValueType & { kind: 'object' | 'map' }): boolean {
+  const keys = Object.keys(a)
+  if (keys.length !== Object.keys(b).length) return false
+  return keys.every((key) => {
+    const value = a[key] ?? null
+    const other = getKey(b, key)
+    if (type.kind === 'map') return other !== undefined && equalJson(value, other, type.element)
+    const field = type.names.get(key)
+    if (field === undefined) return other === undefined || equalJson(value, other, undefined)
+    return value === null ? (other ?? null) === null : (other ?? null) !== null && equalJson(value, other as Json, field)
   })
 }
 
@@ -321,7 +320,7 @@ function equalLists(a: readonly Json[], b: readonly Json[], type: ValueType & { 
   if (type.list === 'atomic') return false
   // of a list by key the key fields decide which items belong together, of a set the item itself does
   const known = new Map(a.map((item) => [identityOf(item, type), item]))
-  meter.charge(a.length)
+  meter.charge(a.length * ITEM)
   return b.every((item) => {
     const other = known.get(identityOf(item, type))
     return other !== undefined && (type.list === 'set' || equalJson(other, item, type.element))

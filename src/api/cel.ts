@@ -2,17 +2,18 @@
  * CEL rules (x-kubernetes-validations): compiled once with the schema, evaluated on whole objects.
  * upstream: apiextensions-apiserver/pkg/apiserver/schema/cel/{validation,compilation}.go
  */
-import { celEnv, isCelError, parse, plan, type CelError, type CelResult } from '@bufbuild/cel'
-import { strings } from '@bufbuild/cel/ext'
-import { check, refersTo, type Scope } from './cel-check.ts'
+import type { Scope, StaticType } from './cel-check.ts'
 import { fixedPath } from './cel-field-path.ts'
-import { kubernetesFunctions } from './cel-library.ts'
+import { LIMIT_TEXT } from './cel-meter.ts'
+import { none, optionalOf } from './cel-optional.ts'
+import { compileExpression, type Outcome, type Program } from './cel-program.ts'
 import { isUnchanged, itemRatchet, memberRatchet, type Ratchet } from './cel-ratchet.ts'
+import { trimSpace } from './cel-strings.ts'
+import { valueType, wrap, type ValueType } from './cel-values.ts'
 import { Correlation, oldItems } from './correlation.ts'
-import { meter, valueType, wrap, type ValueType } from './cel-values.ts'
 import { getKey, isObject, type Json, type JsonObject, type KubeObject } from './object.ts'
 import type { Schema, ValidationRule } from './schema.ts'
-import { fieldError, NIL_PATH, NO_VALUE, type FieldError, type FieldErrorType } from './status.ts'
+import { fieldError, goQuote, NIL_PATH, NO_VALUE, type FieldError, type FieldErrorType } from './status.ts'
 
 /** The rules of a schema, compiled. */
 export interface CelRules {
@@ -25,14 +26,13 @@ export interface CelRules {
   evaluate(object: KubeObject, old: KubeObject | undefined): { errors: FieldError[]; warnings: string[] }
 }
 
-/** How many steps (see meter) one rule may take, and all rules of an object together: about 0.1 and 0.5 seconds at most. */
-const RULE_STEPS = 100_000
-const TOTAL_STEPS = 500_000
+/** How much one rule may take, and all rules of an object together, in units of the meter: at most a tenth of a second and half a second. */
+const RULE_LIMIT = 1_000_000
+const TOTAL_LIMIT = 5_000_000
 /** upstream: celconfig.MaxEvaluatedMessageExpressionSizeBytes */
 const MAX_MESSAGE_BYTES = 5120
 
 type Bindings = { self: unknown; oldSelf?: unknown }
-type Program = (bindings: Bindings) => CelResult
 
 interface Rule {
   readonly source: ValidationRule
@@ -54,8 +54,6 @@ interface Node {
   readonly properties: ReadonlyMap<string, Node>
 }
 
-const env = celEnv({ funcs: [...strings, ...kubernetesFunctions] })
-
 /** Compiles the rules of a schema. Throws Error, naming the place and the rule, for a rule that is wrong or needs what is not there. */
 export function compileRules(schema: Schema): CelRules {
   const type = valueType(schema, true)
@@ -64,7 +62,7 @@ export function compileRules(schema: Schema): CelRules {
   return {
     empty: false,
     evaluate(object, old) {
-      const run: Run = { errors: [], warnings: [], left: TOTAL_STEPS, stopped: false }
+      const run: Run = { errors: [], warnings: [], left: TOTAL_LIMIT, stopped: false }
       visit(run, root, '', object, old, old === undefined ? {} : { current: new Correlation(root.schema, object, old) })
       return { errors: run.errors, warnings: run.warnings }
     },
@@ -107,15 +105,13 @@ function compileNode(rules: Schema, schema: Schema, type: ValueType, path: strin
 
 function compileRule(source: ValidationRule, schema: Schema, type: ValueType, path: string): Rule {
   try {
-    if (source.optionalOldSelf) throw new Error('optionalOldSelf needs optional types, which are not supported')
-    const scope: Scope = new Map([['self', type], ['oldSelf', type]])
-    const rule = compileExpression(source.rule, scope)
-    const message = source.messageExpression === undefined ? undefined : compileExpression(source.messageExpression, scope)
+    const scope: Scope = new Map<string, StaticType>([['self', type], ['oldSelf', source.optionalOldSelf ? { kind: 'optional', of: type } : type]])
+    const program = compileExpression(source.rule, scope)
     return {
       source,
-      program: rule.program,
-      message: message?.program,
-      transition: rule.transition,
+      program,
+      message: source.messageExpression === undefined ? undefined : compileExpression(source.messageExpression, scope),
+      transition: program.usesOldSelf,
       path: source.fieldPath === undefined ? '' : fixedPath(source.fieldPath, schema),
     }
   } catch (error) {
@@ -123,19 +119,7 @@ function compileRule(source: ValidationRule, schema: Schema, type: ValueType, pa
   }
 }
 
-function compileExpression(text: string, scope: Scope): { program: Program; transition: boolean } {
-  const parsed = parse(text)
-  if (parsed.expr === undefined) throw new Error('empty expression')
-  check(parsed.expr, scope, env)
-  return { program: plan(env, parsed) as unknown as Program, transition: refersTo(parsed.expr, 'oldSelf') }
-}
-
-/** Whether a rule looks at the object as it was. Throws Error for a rule that does not parse. */
-export function usesOldSelf(rule: string): boolean {
-  return refersTo(parse(rule).expr, 'oldSelf')
-}
-
-/** One evaluation: what it found, and how many steps it may still take. */
+/** One evaluation: what it found, and how much it may still take. */
 interface Run {
   readonly errors: FieldError[]
   readonly warnings: string[]
@@ -175,23 +159,23 @@ function visitMembers(run: Run, node: Node, path: string, value: JsonObject, old
 }
 
 function evaluateRules(run: Run, node: Node, path: string, value: Json, old: Json | undefined, ratchet: Ratchet): void {
-  let bindings: Bindings | undefined
+  if (run.left <= 0) return stop(run, node, path, OUT_OF_BUDGET)
+  const bindings = bind(node.type, value, old)
   for (const rule of node.rules) {
-    if (rule.transition && (old === undefined || old === null)) continue
-    if (run.left <= 0) return stop(run, node, path, 'validation failed due to running out of cost budget, no further validation rules will be run')
-    bindings ??= bind(node.type, value, old)
-    const result = execute(run, rule.program, bindings)
-    if (result === OVER_BUDGET) {
-      return stop(run, node, path, `'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to call cost exceeds limit for rule: ${ruleText(rule)}`)
+    const { optionalOldSelf } = rule.source
+    if (rule.transition && bindings.oldSelf === undefined && !optionalOldSelf) continue
+    const outcome = execute(run, rule.program, optionalOldSelf ? withOptional(bindings) : bindings)
+    if (outcome === 'limit') {
+      return stop(run, node, path, `'${LIMIT_TEXT}': no further validation rules will be run due to call cost exceeds limit for rule: ${ruleText(rule)}`)
     }
-    if (result === true) continue
-    if (isCelError(result)) {
-      run.errors.push(fieldError('FieldValueInvalid', path || NIL_PATH, node.schema.type ?? '', errorDetail(result, rule)))
-      continue
-    }
-    report(run, failure(rule, path, value, evaluateMessage(run, rule, bindings) ?? ruleMessage(rule)), rule, ratchet)
+    if (outcome === 'budget') return stop(run, node, path, OUT_OF_BUDGET)
+    if ('error' in outcome) run.errors.push(fieldError('FieldValueInvalid', path || NIL_PATH, node.schema.type ?? '', errorDetail(outcome.error, rule)))
+    else if (outcome.value !== true) reportFailure(run, node, rule, path, value, bindings, ratchet)
+    if (run.stopped) return
   }
 }
+
+const OUT_OF_BUDGET = 'validation failed due to running out of cost budget, no further validation rules will be run'
 
 // Without a prototype, so that no name finds anything but these two.
 function bind(type: ValueType, value: Json, old: Json | undefined): Bindings {
@@ -201,19 +185,29 @@ function bind(type: ValueType, value: Json, old: Json | undefined): Bindings {
   return bindings
 }
 
+function withOptional({ self, oldSelf }: Bindings): Bindings {
+  return Object.assign(Object.create(null) as Bindings, { self, oldSelf: oldSelf === undefined ? none() : optionalOf(oldSelf as never) })
+}
+
 function stop(run: Run, node: Node, path: string, detail: string): void {
   run.stopped = true
   run.errors.push(fieldError('FieldValueInvalid', path || NIL_PATH, node.schema.type ?? '', detail))
 }
 
-const OVER_BUDGET = Symbol('over budget')
+/** `limit`: it takes more than one rule may; `budget`: it takes more than is left for the object. */
+function execute(run: Run, program: Program, bindings: Bindings): Outcome | 'budget' {
+  const limit = Math.min(RULE_LIMIT, run.left)
+  const { outcome, used } = program.evaluate(bindings, limit)
+  run.left -= used
+  return outcome === 'limit' && limit < RULE_LIMIT ? 'budget' : outcome
+}
 
-function execute(run: Run, program: Program, bindings: Bindings): CelResult | typeof OVER_BUDGET {
-  const limit = Math.min(RULE_STEPS, run.left)
-  meter.left = limit
-  const result = program(bindings)
-  run.left -= Math.max(limit - meter.left, 1)
-  return meter.left < 0 ? OVER_BUDGET : result
+function reportFailure(run: Run, node: Node, rule: Rule, path: string, value: Json, bindings: Bindings, ratchet: Ratchet): void {
+  const message = evaluateMessage(run, rule, bindings)
+  if (typeof message === 'object') {
+    run.stopped = true
+    report(run, fieldError('FieldValueInvalid', failedPath(rule, path), node.schema.type ?? '', message.stop), rule, ratchet)
+  } else report(run, failure(rule, path, value, message ?? ruleMessage(rule)), rule, ratchet)
 }
 
 function report(run: Run, error: FieldError, rule: Rule, ratchet: Ratchet): void {
@@ -221,44 +215,35 @@ function report(run: Run, error: FieldError, rule: Rule, ratchet: Ratchet): void
   else run.errors.push(error)
 }
 
+const failedPath = ({ path: suffix }: Rule, path: string): string => (suffix === '' ? path : path === '' ? suffix : `${path}.${suffix}`) || NIL_PATH
+
 /** The error of a rule that gave false. Objects and lists show no value, as upstream since 1.35. */
-function failure({ source, path: suffix }: Rule, path: string, value: Json, detail: string): FieldError {
-  const field = suffix === '' ? path : path === '' ? suffix : `${path}.${suffix}`
+function failure(rule: Rule, path: string, value: Json, detail: string): FieldError {
   const shown = Array.isArray(value) || isObject(value) ? NO_VALUE : value
-  const type: FieldErrorType = source.reason ?? 'FieldValueInvalid'
-  return fieldError(type, field || NIL_PATH, shown, type === 'FieldValueDuplicate' ? '' : detail)
+  const type: FieldErrorType = rule.source.reason ?? 'FieldValueInvalid'
+  return fieldError(type, failedPath(rule, path), shown, type === 'FieldValueDuplicate' ? '' : detail)
 }
 
-/** The result of messageExpression, undefined when it is of no use. upstream: evalMessageExpression */
-function evaluateMessage(run: Run, rule: Rule, bindings: Bindings): string | undefined {
-  const result = rule.message && execute(run, rule.message, bindings)
-  if (typeof result !== 'string') return undefined
-  const message = result.trim()
+/**
+ * The result of messageExpression, undefined when it is of no use; `stop` is the text when it takes too much. It sees oldSelf as it is, even when its
+ * rule has it as an optional value, for which it was compiled: that is upstream's mistake. upstream: evalMessageExpression
+ */
+function evaluateMessage(run: Run, rule: Rule, bindings: Bindings): string | undefined | { stop: string } {
+  if (rule.message === undefined) return undefined
+  const outcome = execute(run, rule.message, bindings)
+  if (outcome === 'budget') return { stop: 'messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run' }
+  if (outcome === 'limit') {
+    return { stop: `no further validation rules will be run due to call cost exceeds limit for messageExpression: ${goQuote(rule.source.messageExpression ?? '')}` }
+  }
+  if ('error' in outcome || typeof outcome.value !== 'string') return undefined
+  const message = trimSpace(outcome.value)
   return message === '' || message.includes('\n') || Buffer.byteLength(message) > MAX_MESSAGE_BYTES ? undefined : message
 }
 
-const ruleText = ({ source }: Rule): string => (source.message || source.rule).trim()
-const ruleMessage = ({ source }: Rule): string => (source.message ? source.message.trim() : `failed rule: ${source.rule.trim()}`)
+const ruleText = ({ source }: Rule): string => trimSpace(source.message || source.rule)
+const ruleMessage = ({ source }: Rule): string => (source.message ? trimSpace(source.message) : `failed rule: ${trimSpace(source.rule)}`)
 
-const NO_OVERLOAD = /^(found no matching overload|no such overload|type mismatch)/
-
-function errorDetail(error: CelError, rule: Rule): string {
-  if (NO_OVERLOAD.test(error.message)) {
-    return `'no such overload': call arguments did not match a supported operator, function or macro signature for rule: ${ruleText(rule)}`
-  }
-  return `${errorText(error.message)} evaluating rule: ${ruleText(rule)}`
-}
-
-// The library's texts, and cel-go's for the same.
-const TEXTS: readonly [RegExp, string][] = [
-  [/^field not found: (.*)$/s, 'no such key: $1'],
-  [/^index (-?\d+) out of bounds \[.*$/, 'index out of bounds: $1'],
-  [/^u?int divide by zero$/, 'division by zero'],
-  [/^u?int modulus by zero$/, 'modulus by zero'],
-  [/^u?int overflow during .*$/, 'integer overflow'],
-]
-
-function errorText(message: string): string {
-  const known = TEXTS.find(([pattern]) => pattern.test(message))
-  return known ? message.replace(known[0], known[1]) : message
+function errorDetail(error: string, rule: Rule): string {
+  if (error.startsWith('no such overload')) return `'${error}': call arguments did not match a supported operator, function or macro signature for rule: ${ruleText(rule)}`
+  return `${error} evaluating rule: ${ruleText(rule)}`
 }

@@ -2,7 +2,8 @@
  * x-kubernetes-validations of a node: the fields of each rule, and the rules as CEL.
  * upstream: apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go ValidateCustomResourceDefinitionOpenAPISchema
  */
-import { compileRules, usesOldSelf } from './cel.ts'
+import { compileRules } from './cel.ts'
+import { usesOldSelf } from './cel-program.ts'
 import { valueType } from './cel-values.ts'
 import type { RefusedRule } from './definition-defaults.ts'
 import { itemSchema, type RuleProps, type SchemaProps } from './definition-props.ts'
