@@ -26,11 +26,12 @@ const MAX_INT64 = 9223372036854775807n
 const MIN_INT64 = -9223372036854775808n
 
 /**
- * Parses JSON. A key that stands twice has the last value. Lone surrogates become U+FFFD. `maxDepth` is how deep it may nest.
+ * Parses JSON. A key that stands twice has the last value. Lone surrogates become U+FFFD. `maxDepth` is how deep it may nest, `integralFloat` what a
+ * number such as `1.0` or `1e3` becomes.
  * Throws DecodeError with Go's text for broken JSON and for numbers beyond float64.
  */
-export function decodeJson(text: string, { maxDepth = MAX_DEPTH } = {}): DecodedJson {
-  const parser = new Parser(text, maxDepth)
+export function decodeJson(text: string, { maxDepth = MAX_DEPTH, integralFloat = (value: number): Json => new Float(value) } = {}): DecodedJson {
+  const parser = new Parser(text, maxDepth, integralFloat)
   const value = parser.document()
   return { value, duplicates: [...parser.duplicates], replaced: parser.replaced }
 }
@@ -53,15 +54,17 @@ class Parser {
   readonly replaced: ReplacedMember[] = []
   private readonly text: string
   private readonly maxDepth: number
+  private readonly integralFloat: (value: number) => Json
   private at = 0
   private outOfRange: string | undefined
   // The open containers, outermost first, and for each object the key whose value is being read.
   private readonly containers: (JsonObject | Json[])[] = []
   private readonly keys: string[] = []
 
-  constructor(text: string, maxDepth: number) {
+  constructor(text: string, maxDepth: number, integralFloat: (value: number) => Json) {
     this.text = text
     this.maxDepth = maxDepth
+    this.integralFloat = integralFloat
   }
 
   document(): Json {
@@ -265,7 +268,7 @@ class Parser {
   private float(token: string): Json {
     const value = Number(token)
     if (!Number.isFinite(value)) this.outOfRange ??= token
-    return Number.isInteger(value) ? new Float(value) : value
+    return Number.isInteger(value) ? this.integralFloat(value) : value
   }
 
   private fail(context: SyntaxContext): never {

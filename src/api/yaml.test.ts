@@ -159,3 +159,16 @@ test('what is very deep is printed as JSON, which reads back', () => {
 test('what is printed reads back as the same value', () => {
   fc.assert(fc.property(json, (value) => assert.ok(deepEqual(read(encodeYaml(value)), value), encodeYaml(value))), { numRuns: 500 })
 })
+
+test('JSON is read as JSON, to the same value', () => {
+  const document = fc.tuple(fc.dictionary(fc.oneof(fc.string(), fc.constantFrom('yes', '<<', '__proto__', '1', '~')), json, { maxKeys: 4 }), fc.boolean())
+  fc.assert(
+    fc.property(document, fc.constantFrom('1.0', '1e3', '-2.50', '1E-3', '1e30', '9223372036854775807', '9223372036854775808', '-0', '-0.0', '0'), ([value, spaced], number) => {
+      const text = (spaced ? JSON.stringify(value, undefined, 2) : JSON.stringify(value)).replace(/^\{/, `{"n":${number},`).replace(/,\s*\}$/, '}').toWellFormed()
+      const slow = read(` ${text}`)
+      assert.ok(deepEqual(read(text), slow), text)
+    }),
+    { numRuns: 300 },
+  )
+  for (const text of ['{"a":1,"a":2}', '{"a":1e400}', '{"a": yes}', '{a: 1}', '{}\n---\n{}', '{"a":1} # x']) assert.deepEqual(decodeYaml(text), decodeYaml(` ${text}`))
+})

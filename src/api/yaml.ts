@@ -4,6 +4,7 @@
  */
 import { Composer, isAlias, isMap, isScalar, isSeq, LineCounter, Parser, type Document, type Scalar, type YAMLMap } from 'yaml'
 import { DecodeError } from './go-json-error.ts'
+import { decodeJson } from './json-parse.ts'
 import { Float, setKey, type Json, type JsonObject } from './object.ts'
 import { goQuote } from './status.ts'
 import { yamlErrorText } from './yaml-error.ts'
@@ -30,6 +31,8 @@ const CONTROL = /(?!^)\ufeff|[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\u{100
  */
 export function decodeYaml(text: string): DecodedYaml {
   if (CONTROL.test(text)) throw new DecodeError('yaml: control characters are not allowed')
+  const json = decodeJsonText(text)
+  if (json !== undefined) return json
   const lines = new LineCounter()
   try {
     const document = firstDocument(text, lines)
@@ -43,6 +46,23 @@ export function decodeYaml(text: string): DecodedYaml {
     // The parser recurses; what is nested too deeply for it is over upstream's limit for all that anyone writes.
     if (error instanceof RangeError) throw new DecodeError('yaml: exceeded max depth of 10000')
     throw error
+  }
+}
+
+// Deeper than this the YAML parser is to say whether it is too deep.
+const MAX_JSON_DEPTH = 1000
+
+/**
+ * The value of a YAML text that is a JSON object, which is read many times faster as such: most bodies of server-side apply are. Undefined for
+ * what is none, and for what reads differently as YAML or has texts of its own there.
+ */
+export function decodeJsonText(text: string): DecodedYaml | undefined {
+  if (!text.startsWith('{') || CONTROL.test(text)) return undefined
+  try {
+    const { value, duplicates } = decodeJson(text, { maxDepth: MAX_JSON_DEPTH, integralFloat: jsonScalar })
+    return duplicates.length === 0 ? { value, duplicates } : undefined
+  } catch {
+    return undefined
   }
 }
 

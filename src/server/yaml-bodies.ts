@@ -5,7 +5,9 @@
 import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import { DecodeError, decodeYaml, parseStored, type DecodedYaml, type YamlDecoder } from '../api/codec.ts'
+import { decodeText } from '../api/decode-text.ts'
 import { internalError, requestEntityTooLarge, serviceUnavailable, type StatusError } from '../api/status.ts'
+import { decodeJsonText } from '../api/yaml.ts'
 import type { Clock, Timer } from '../base/clock.ts'
 import type { YamlReply } from './yaml-thread.ts'
 
@@ -17,6 +19,7 @@ export interface YamlBodies {
 
 // Up to this size the slowest text takes about as long as its way to the thread and back.
 const SMALL_BYTES = 16 * 1024
+const BRACE = 0x7b
 const PARSE_MS = 20_000
 const IDLE_MS = 60_000
 const HEAP_MIB = 512
@@ -39,6 +42,8 @@ export function openYamlBodies({ clock }: { readonly clock: Clock }): YamlBodies
   return {
     async prepare(bytes, signal) {
       if (bytes.length <= SMALL_BYTES) return decodeYaml
+      const json = bytes[0] === BRACE ? decodeJsonText(decodeText(bytes)) : undefined
+      if (json) return () => json
       signal.throwIfAborted()
       return await thread.parse(bytes, signal)
     },
