@@ -7,7 +7,7 @@ import type { Json, JsonObject, KubeObject } from './object.ts'
 import { decodeText } from './decode-text.ts'
 
 export { checkDepth, decodeJson, type DecodedJson } from './json-parse.ts'
-export { encodeInOrder, encodeJson } from './json-encode.ts'
+export { encodeInOrder, encodeJson, encodePatched } from './json-encode.ts'
 export { decodeYaml, encodeYaml, type DecodedYaml, type YamlDecoder } from './yaml.ts'
 export { DecodeError } from './go-json-error.ts'
 export {

@@ -23,6 +23,22 @@ export function encodeInOrder(value: Json): string {
   return encode(value, definedKeys)
 }
 
+/**
+ * A patched value, as errors quote it: what the patch brought, and nothing has changed since, has its members in the order in which they were sent.
+ * upstream: evanphx/json-patch keeps the bytes of such a value
+ */
+export function encodePatched(value: Json, patch: readonly Json[] | JsonObject): string {
+  const sent = new Set<Json>()
+  const left: (Json | undefined)[] = [patch as Json]
+  while (left.length > 0) {
+    const next = left.pop()
+    if (!isContainer(next) || sent.has(next)) continue
+    sent.add(next)
+    for (const member of Object.values(next)) left.push(member)
+  }
+  return encode(value, (object) => (sent.has(object) ? definedKeys(object) : sortedKeys(object)))
+}
+
 type KeysOf = (object: JsonObject) => readonly string[]
 
 function encode(value: Json, keysOf: KeysOf): string {

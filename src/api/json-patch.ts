@@ -160,7 +160,7 @@ class Patching {
     const value = this.#read(from) ?? null
     this.#copied += Buffer.byteLength(renderJson(value))
     if (this.#copied > MAX_COPY_BYTES) refuse()
-    this.#add(to, clone(value))
+    this.#add(to, this.#shared(value))
   }
 
   #test(pointer: string, expected: Json): void {
@@ -204,6 +204,15 @@ class Patching {
     return [container, key]
   }
 
+  /** A value that may stand in a second place: what is private is copied, and only that may hold something private. */
+  #shared(value: Json): Json {
+    if (!isContainer(value) || !this.#own.has(value)) return value
+    if (Array.isArray(value)) return value.map((item) => this.#shared(item))
+    const copy: JsonObject = {}
+    for (const key of Object.keys(value)) setKey(copy, key, this.#shared(value[key] ?? null))
+    return copy
+  }
+
   #privatize(node: Json | undefined): Container {
     if (!isContainer(node)) return refuse()
     if (this.#own.has(node)) return node
@@ -234,12 +243,4 @@ function arrayIndex(key: string, length: number): number {
   const number = Number(key)
   const index = number < 0 ? number + length : number + 0
   return index >= 0 && index < length ? index : refuse()
-}
-
-function clone(value: Json): Json {
-  if (Array.isArray(value)) return value.map(clone)
-  if (!isObject(value)) return value
-  const copy: JsonObject = {}
-  for (const key of Object.keys(value)) setKey(copy, key, clone(value[key] ?? null))
-  return copy
 }

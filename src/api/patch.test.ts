@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { encodePatched } from './json-encode.ts'
 import { decodeJson } from './json-parse.ts'
 import { Float, deepEqual, type Json, type JsonObject } from './object.ts'
 import { renderJson } from './status.ts'
@@ -119,7 +120,8 @@ test('a JSON patch cannot blow up the server', () => {
 test('a patch that nests too deep for the stack is refused', () => {
   const deep = `${'['.repeat(9000)}${']'.repeat(9000)}`
   assert.throws(() => merged('{}', `{"a":${deep}}`), unprocessable)
-  assert.throws(() => patched('{}', `[{"op":"add","path":"/a","value":${deep}},{"op":"copy","from":"/a","path":"/b"}]`), unprocessable)
+  const change = `{"op":"add","path":"/a${'/0'.repeat(8999)}/-","value":1}`
+  assert.throws(() => patched('{}', `[{"op":"add","path":"/a","value":${deep}},${change},{"op":"copy","from":"/a","path":"/b"}]`), unprocessable)
 })
 
 test('no patch reaches a prototype', () => {
@@ -274,4 +276,12 @@ test('strategic merge patch', () => {
   for (const [target, patch, expected] of cases) same(applyStrategicMerge(json(target) as JsonObject, json(patch) as JsonObject, keys), json(expected))
   assert.throws(() => applyStrategicMerge({}, { $patch: 'what' }, keys), unprocessable)
   assert.throws(() => applyStrategicMerge({}, { ports: [{ name: 'x' }] }, keys), unprocessable)
+})
+
+test('an error quotes what a patch brought in the order in which it was sent', () => {
+  const { operations } = decodeJsonPatch('[{"op":"add","path":"/new","value":{"b":{"d":1,"c":2},"a":[{"z":1,"y":2}]}},{"op":"add","path":"/new/b/e","value":5},{"op":"copy","from":"/new/a","path":"/copy"}]', { strict: true })
+  const patched = applyJsonPatch({ old: { b: 1, a: 2 } }, operations)
+  assert.equal(encodePatched(patched, operations), '{"copy":[{"z":1,"y":2}],"new":{"a":[{"z":1,"y":2}],"b":{"c":2,"d":1,"e":5}},"old":{"a":2,"b":1}}')
+  const { patch } = decodeMergePatch('{"o":[{"z":1,"a":null}],"p":{"z":1,"a":2}}', { strict: true })
+  assert.equal(encodePatched(applyMergePatch({ o: {} }, patch), patch), '{"o":[{"z":1,"a":null}],"p":{"a":2,"z":1}}')
 })

@@ -2,7 +2,7 @@
  * PATCH bodies → a Transform for the registry's update loop.
  * upstream: apiserver/pkg/endpoints/handlers/patch.go
  */
-import { checkDepth, DecodeError, decodeJson, encodeJson, findingsAsWarnings, kindOf, NULL_API_VERSION, type YamlDecoder } from '../api/codec.ts'
+import { checkDepth, DecodeError, decodeJson, encodeJson, encodePatched, findingsAsWarnings, kindOf, NULL_API_VERSION, type YamlDecoder } from '../api/codec.ts'
 import { decodeText } from '../api/decode-text.ts'
 import { jsonKind } from '../api/go-json-error.ts'
 import { formatApiVersion, getKey, isObject, parseApiVersion, type Json, type JsonObject, type KubeObject } from '../api/object.ts'
@@ -31,8 +31,14 @@ export function patchMediaType(header: string | undefined, store: ResourceStore)
   return type
 }
 
+/** What a patch makes of the live object, and its text as errors quote it. */
+export interface Patched {
+  readonly value: Json
+  text(): string
+}
+
 /** What a patched object becomes; its faults are those of the patch. `findings` are what strict decoding refuses of the patch itself. Throws 400 and 422. */
-export type ReceivePatched<T extends KubeObject> = (context: RequestContext, patched: Json, findings: readonly string[], validation: FieldValidation) => T
+export type ReceivePatched<T extends KubeObject> = (context: RequestContext, patched: Patched, findings: readonly string[], validation: FieldValidation) => T
 
 /** The transform of a patch. It decodes at its first call, since a missing object is found before a bad patch; throws 400, 413 and what `receive` throws. */
 export function createPatch<T extends KubeObject>(
@@ -78,23 +84,25 @@ function decodeOr400(text: string, yaml: YamlDecoder) {
 }
 
 interface DecodedPatch {
-  readonly apply: (live: KubeObject) => Json
+  readonly apply: (live: KubeObject) => Patched
   readonly findings: readonly string[]
 }
 
 function decode({ store }: RequestContext, mediaType: string, text: string, strict: boolean): DecodedPatch {
   if (mediaType === JSON_PATCH) {
     const { operations, findings } = decodeJsonPatch(text, { strict })
-    return { apply: (live) => applyJsonPatch(live, operations), findings }
+    return { apply: (live) => made(applyJsonPatch(live, operations), (value) => encodePatched(value, operations)), findings }
   }
   if (mediaType === MERGE_PATCH) {
     const { patch, findings } = decodeMergePatch(text, { strict })
-    return { apply: (live) => applyMergePatch(live, patch), findings }
+    return { apply: (live) => made(applyMergePatch(live, patch), (value) => encodePatched(value, patch)), findings }
   }
   const patch = strategicPatch(text)
   const keys = store.strategy.strategicMergeKeys ?? {}
-  return { apply: (live) => applyStrategicMerge(live, patch, keys), findings: [] }
+  return { apply: (live) => made(applyStrategicMerge(live, patch, keys), encodeJson), findings: [] }
 }
+
+const made = (value: Json, encode: (value: Json) => string): Patched => ({ value, text: () => encode(value) })
 
 function strategicPatch(text: string): JsonObject {
   try {
@@ -107,10 +115,10 @@ function strategicPatch(text: string): JsonObject {
 }
 
 /** A patched object goes the way of an update's body. Throws 400 and 422. */
-export function receivePatched(context: RequestContext, patched: Json, patchFindings: readonly string[], validation: FieldValidation): KubeObject {
+export function receivePatched(context: RequestContext, { value: patched, text }: Patched, patchFindings: readonly string[], validation: FieldValidation): KubeObject {
   const { version, info, warnings } = context
-  const refuse = (detail: string) => invalidPatch(encodeJson(patched), detail)
-  const wrongType = checkType(context, patched, refuse)
+  const refuse = (detail: string) => invalidPatch(text(), detail)
+  const wrongType = checkType(context, patched, text, refuse)
   const received = receiveOr(patched as KubeObject, wrongType ? undefined : version, refuse)
   const findings = [...patchFindings, ...received.findings]
   if (validation === 'Strict' && findings.length > 0) throw refuse(`strict decoding error: ${findings.join(', ')}`)
@@ -122,7 +130,7 @@ export function receivePatched(context: RequestContext, patched: Json, patchFind
 }
 
 // A type that cannot be read is refused at once; for another than the resource's the error is returned, which is one of validation.
-function checkType({ store, version }: RequestContext, patched: Json, refuse: (detail: string) => StatusError): StatusError | undefined {
+function checkType({ store, version }: RequestContext, patched: Json, text: Patched['text'], refuse: (detail: string) => StatusError): StatusError | undefined {
   const { group, names } = store.definition
   try {
     kindOf(patched, { group, version: version.name, kind: names.kind })
@@ -130,7 +138,7 @@ function checkType({ store, version }: RequestContext, patched: Json, refuse: (d
     throw error instanceof DecodeError ? refuse(error.message) : error
   }
   const kind = isObject(patched) ? getKey(patched, 'kind') : undefined
-  if (!isObject(patched) || typeof kind !== 'string' || kind === '') throw refuse(`Object 'Kind' is missing in '${encodeJson(patched)}'`)
+  if (!isObject(patched) || typeof kind !== 'string' || kind === '') throw refuse(`Object 'Kind' is missing in '${text()}'`)
   const sent = getKey(patched, 'apiVersion')
   if (sent === null) throw refuse(NULL_API_VERSION)
   const actual = typeof sent === 'string' ? sent : ''

@@ -17,7 +17,7 @@ import { bodyMediaType, readBody, yamlDecoder } from './body.ts'
 import { objectNamespace, type RequestContext } from './context.ts'
 import { negotiate, PROTOBUF, type Negotiated } from './negotiate.ts'
 import { parseApplyOptions, parseGetOptions, parseModifyOptions, type FieldValidation } from './options.ts'
-import { APPLY_PATCH, createConfiguration, createPatch, patchMediaType } from './patch-body.ts'
+import { APPLY_PATCH, createConfiguration, createPatch, patchMediaType, type Patched } from './patch-body.ts'
 import { respondValue } from './respond.ts'
 import { transformObject } from './transform.ts'
 import { requireName, writeOptions } from './write-options.ts'
@@ -108,7 +108,7 @@ function decodeProtobuf(bytes: Uint8Array): DecodedScale {
   return { scale: readScale(decode(SCALE_MESSAGE)), findings: [] }
 }
 
-function receivePatched(context: RequestContext, patched: Json, patchFindings: readonly string[], validation: FieldValidation): Scale {
+function receivePatched(context: RequestContext, { value: patched }: Patched, patchFindings: readonly string[], validation: FieldValidation): Scale {
   const refuse = (detail: string) => invalidPatch(showPatched(patched), detail)
   const { scale, findings } = decodeOr(patched, refuse)
   const all = [...patchFindings, ...findings]

@@ -32,6 +32,8 @@ export function trackUpdate(write: TrackedUpdate): KubeObject {
   const bare = withoutManagedFields(next)
   if (base.managers.size === 0 && live?.metadata.uid) return bare
   const scope = scopeOf(write)
+  // Only an update of the status gets on with it.
+  if (next.kind !== scope.kind) return bare
   const before = withoutManagedFields(live ?? emptyObject(scope))
   try {
     const type = requestType(scope)
