@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import type { CommitRequest } from './backend.ts'
-import { beginJob, endJob, retireVersion, setFrozen, setVersion, trim } from './fence-change.ts'
+import { beginJob, beginRetirement, endJob, endRetirement, setFrozen, setVersion, trim } from './fence-change.ts'
 import type { Proof } from './fence-change.ts'
 import type { LoadedFence } from './fence-record.ts'
 
@@ -47,7 +47,10 @@ describe('what is refused', () => {
   const trimWith = (change: Partial<Proof>, from: Partial<LoadedFence> = {}, job?: string): CommitRequest =>
     trim({ resource, fence: { ...fence, ...from } }, { proof: { ...proof, ...change }, replicasRevision: 40, ...(job !== undefined && { job }) })
   const retire = (version: string, from: Partial<LoadedFence> = {}, compactedRevision = 18): CommitRequest =>
-    retireVersion({ resource, fence: { ...fence, ...from } }, { version, compactedRevision, now })
+    beginRetirement({ resource, fence: { ...fence, ...from } }, { version, compactedRevision, job: 'k' })
+  const retiring = { job: 'k', retiring: 'v1alpha1' }
+  const end = (change: Partial<Proof>, from: Partial<LoadedFence> = retiring): CommitRequest =>
+    endRetirement({ resource, fence: { ...fence, ...from } }, { proof: { ...proof, ...change }, job: 'k', now })
   const cases: readonly (readonly [string, () => CommitRequest, string])[] = [
     ['set-version while a migration has not ended', () => setTo('v1', { job: 'j' }), 'MigrationUnfinished'],
     ['set-version while frozen', () => setTo('v1', { mode: 'ReadOnly' }), 'Frozen'],
@@ -62,6 +65,11 @@ describe('what is refused', () => {
     ['retiring a stored version', () => retire('v1beta1'), 'StillStored'],
     ['retiring while history may have it', () => retire('v1alpha1', {}, 17), 'StillStored'],
     ['retiring twice', () => retire('v1alpha1', { retiredVersions: retired }), 'RetiredVersion'],
+    ['retiring while frozen', () => retire('v1alpha1', { mode: 'ReadOnly' }), 'Frozen'],
+    ['ending a retirement with a proof of another fence', () => end({ fenceRevision: 16 }), 'NoProof'],
+    ['ending a retirement with bad objects', () => end({ undecodable: 1 }), 'Quarantined'],
+    ['ending a retirement of another job', () => end({}, { ...retiring, job: 'j' }), 'Changed'],
+    ['ending a retirement that was aborted', () => end({}, {}), 'Changed'],
     ['retiring while a migration has not ended', () => retire('v1alpha1', { job: 'j' }), 'MigrationUnfinished'],
   ]
   for (const [what, act, reason] of cases) test(what, () => assert.throws(act, { name: 'Refused', reason }))
@@ -83,15 +91,22 @@ test('freezing, jobs and retirement change only what they are about', () => {
   assert.deepEqual(record(setFrozen({ resource, fence }, true)), { ...record(setFrozen({ resource, fence }, false)), mode: 'ReadOnly' })
   assert.equal(record(beginJob({ resource, fence }, 'j')).job, 'j')
   assert.equal(record(endJob({ resource, fence: { ...fence, job: 'j' } })).job, undefined)
-  const retired = retireVersion({ resource, fence }, { version: 'v1alpha1', compactedRevision: 18, now })
+  const begun = beginRetirement({ resource, fence }, { version: 'v1alpha1', compactedRevision: 18, job: 'k' })
+  assert.deepEqual([record(begun).job, record(begun).retiring, record(begun).retiredVersions, record(begun).epoch], ['k', 'v1alpha1', [], 4])
+  const retiring = { ...fence, job: 'k', retiring: 'v1alpha1' }
+  const aborted = record(endJob({ resource, fence: retiring }))
+  assert.deepEqual([aborted.job, aborted.retiring, aborted.retiredVersions], [undefined, undefined, []])
+  const retired = endRetirement({ resource, fence: retiring }, { proof, job: 'k', now })
   assert.deepEqual(retired.compare, [{ key, modRevision: 17 }, quarantine])
   assert.deepEqual(record(retired).retiredVersions, [{ version: 'v1alpha1', since: '2026-01-01T00:00:00.000Z' }])
+  assert.deepEqual([record(retired).job, record(retired).retiring], [undefined, undefined])
 })
 
 test('only trim takes a version away', () => {
   const changes = [
     setTo('v1beta1'), setTo('v1'), setFrozen({ resource, fence }, true), beginJob({ resource, fence }, 'j'), endJob({ resource, fence }),
-    retireVersion({ resource, fence }, { version: 'v1alpha1', compactedRevision: 18, now }),
+    beginRetirement({ resource, fence }, { version: 'v1alpha1', compactedRevision: 18, job: 'k' }),
+    endRetirement({ resource, fence: { ...fence, job: 'k', retiring: 'v1alpha1' } }, { proof, job: 'k', now }),
   ]
   for (const change of changes) assert.deepEqual(record(change).storedVersions.map(({ version }) => version), ['v1beta1', 'v1'])
 })

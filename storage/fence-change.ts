@@ -103,10 +103,14 @@ export function beginJob({ resource, fence }: ChangeOptions, job: string): Commi
   return put({ resource, fence }, { ...fence, job })
 }
 
-/** Ends the migration without taking a version away. */
+/** Ends the migration without taking a version away, or the retirement without retiring one. */
 export function endJob({ resource, fence }: ChangeOptions): CommitRequest {
-  const { job: _, ...rest } = fence
-  return put({ resource, fence }, rest as LoadedFence)
+  return put({ resource, fence }, withoutJob(fence))
+}
+
+function withoutJob(fence: LoadedFence): LoadedFence {
+  const { job: _, retiring: __, ...rest } = fence
+  return rest as LoadedFence
 }
 
 /**
@@ -120,31 +124,44 @@ export function trim({ resource, fence }: ChangeOptions, change: { readonly proo
   if (proof.undecodable > 0) throw new Refused('Quarantined', `the proof of ${resource} found ${proof.undecodable} objects that cannot be used: see quarantine list`)
   const keeps = (version: string): boolean => version === fence.encodingVersion || (proof.byVersion[version] ?? 0) > 0
   const storedVersions = fence.storedVersions.filter(({ version }) => keeps(version))
-  const { job: _, ...rest } = fence
   const changed = storedVersions.length < fence.storedVersions.length
-  return put({ resource, fence }, { ...(rest as LoadedFence), storedVersions, epoch: fence.epoch + (changed ? 1 : 0) }, [
+  return put({ resource, fence }, { ...withoutJob(fence), storedVersions, epoch: fence.epoch + (changed ? 1 : 0) }, [
     empty(quarantinePrefix(resource)),
     unchangedSince(replicaPrefix(resource), change.replicasRevision),
   ])
 }
 
 /**
- * Records that a version is never stored again, so that a later release may drop its decoder. Holds only while nothing is in quarantine. `compactedRevision` is the
- * store's: history in which the version could still be must be gone. Throws Refused.
+ * Begins to retire a version: from now on no write leaves an object that names it; those that are there are the job's. `compactedRevision` is the store's: history in
+ * which the version could still be must be gone. Throws Refused.
  */
-export function retireVersion(
+export function beginRetirement(
   { resource, fence }: ChangeOptions,
-  change: { readonly version: string; readonly compactedRevision: number; readonly now: number },
+  change: { readonly version: string; readonly compactedRevision: number; readonly job: string },
 ): CommitRequest {
-  const { version } = change
+  const { version, job } = change
   checkNoJob(resource, fence)
+  if (fence.mode !== 'ReadWrite') throw new Refused('Frozen', `${resource} is ${fence.mode}: end that first`)
+  if (fence.retiredVersions.some((retired) => retired.version === version)) throw new Refused('RetiredVersion', `${version} of ${resource} is retired already`)
   if (storedVersionNames(fence).includes(version)) throw new Refused('StillStored', `${version} of ${resource} may still be stored: migrate first`)
   if (change.compactedRevision <= fence.modRevision) {
     throw new Refused('StillStored', `the history of ${resource} may still have ${version}: wait until the store is compacted beyond revision ${fence.modRevision}`)
   }
-  if (fence.retiredVersions.some((retired) => retired.version === version)) throw new Refused('RetiredVersion', `${version} of ${resource} is retired already`)
-  const retired = { version, since: new Date(change.now).toISOString() }
-  return put({ resource, fence }, { ...fence, retiredVersions: [...fence.retiredVersions, retired] }, [empty(quarantinePrefix(resource))])
+  return put({ resource, fence }, { ...fence, job, retiring: version })
+}
+
+/**
+ * Records that the version is never stored nor named again, so that a later release may drop its decoder, and ends the job. Holds only while the fence is the one that
+ * was read before the proof's scan began, and nothing is in quarantine. Throws Refused where the proof says otherwise.
+ */
+export function endRetirement({ resource, fence }: ChangeOptions, change: { readonly proof: Proof; readonly job: string; readonly now: number }): CommitRequest {
+  const { proof, job } = change
+  if (fence.retiring === undefined || fence.job !== job) throw new Refused('Changed', `no version of ${resource} is being retired by ${job}`)
+  if (proof.fenceRevision !== fence.modRevision) throw new Refused('NoProof', `the proof of ${resource} is older than its fence: verify again`)
+  if (proof.undecodable > 0) throw new Refused('Quarantined', `the proof of ${resource} found ${proof.undecodable} objects that cannot be used: see quarantine list`)
+  const retired = { version: fence.retiring, since: new Date(change.now).toISOString() }
+  const record = { ...withoutJob(fence), retiredVersions: [...fence.retiredVersions, retired] }
+  return put({ resource, fence }, record, [empty(quarantinePrefix(resource))])
 }
 
 function checkNoJob(resource: string, fence: LoadedFence): void {

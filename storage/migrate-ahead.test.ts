@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { openTwin, sealTwin, twinCodec, type Twin } from '../test/model/twin-codec.ts'
 import type { KeyValue } from './backend.ts'
 import { openAhead } from './migrate-ahead.ts'
+import { reencode } from './object-codec.ts'
 import type { Reencoded } from './object-codec.ts'
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
@@ -17,7 +18,7 @@ function counting() {
     counted.encoded++
     return codec.encode(hub, version)
   }
-  return { counted, ahead: openAhead({ ...codec, encode } as typeof codec, 'v1') }
+  return { counted, ahead: openAhead((value) => reencode({ ...codec, encode } as typeof codec, value, 'v1')) }
 }
 
 test('values that are wanted soon are made one in a turn, and once', async () => {

@@ -1,18 +1,17 @@
 /** Values written anew before their turn comes, while the store is at work: one in each turn of the event loop, so that the requests of others come between. */
 import type { KeyValue } from './backend.ts'
-import { reencode } from './object-codec.ts'
-import type { ObjectCodec, Reencoded } from './object-codec.ts'
+import type { Reencoded } from './object-codec.ts'
 
 /** See `openAhead`. */
 export interface Ahead {
   /** This value will be wanted soon. */
   prepare(kv: KeyValue): void
-  /** The value written anew (as `reencode` does): made already, or now. Nothing is kept of it. */
+  /** The value written anew: made already, or now. Nothing is kept of it. */
   take(kv: KeyValue): Reencoded
 }
 
-/** For the objects of one migration, all written anew at one version. */
-export function openAhead(codec: ObjectCodec, version: string): Ahead {
+/** For the objects of one migration, which `rewrite` writes anew. */
+export function openAhead(rewrite: (value: Uint8Array) => Reencoded): Ahead {
   const wanted = new Set<KeyValue>()
   const made = new Map<KeyValue, Reencoded>()
   let due = false
@@ -26,7 +25,7 @@ export function openAhead(codec: ObjectCodec, version: string): Ahead {
     const [kv] = wanted
     if (!kv) return
     wanted.delete(kv)
-    made.set(kv, reencode(codec, kv.value, version))
+    made.set(kv, rewrite(kv.value))
     schedule()
   }
   return {
@@ -35,7 +34,7 @@ export function openAhead(codec: ObjectCodec, version: string): Ahead {
       schedule()
     },
     take(kv) {
-      const found = made.get(kv) ?? reencode(codec, kv.value, version)
+      const found = made.get(kv) ?? rewrite(kv.value)
       made.delete(kv)
       wanted.delete(kv)
       return found

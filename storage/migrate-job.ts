@@ -30,6 +30,8 @@ export interface Job {
   /** storedVersions when it began. */
   readonly from: readonly string[]
   readonly target: string
+  /** The version that it retires: it rewrites the objects that name it, and no others. Absent: it migrates. */
+  readonly retiring?: string
   /** Of the fence; another one ends the job. */
   readonly epoch: number
   readonly phase: Phase

@@ -3,7 +3,7 @@ import { prefixEnd } from './backend.ts'
 import type { Backend } from './backend.ts'
 import type { Clock } from '../src/base/clock.ts'
 import { commitOnce } from './commit-once.ts'
-import { beginJob } from './fence-change.ts'
+import { beginJob, beginRetirement } from './fence-change.ts'
 import { fenceKey, parseFence, storedVersionNames } from './fence-record.ts'
 import type { LoadedFence } from './fence-record.ts'
 import { addCounters, checkpointKey, encodeRecord, jobKey, jobPrefix, NO_COUNTERS, parseCheckpoint, parseJob } from './migrate-job.ts'
@@ -35,6 +35,8 @@ export interface PlanOptions {
   readonly clock: Clock
   /** Objects a second at most, of a job that is planned; one that is taken up keeps its own. */
   readonly rateLimit?: number
+  /** Retire this version, and migrate nothing. Absent: whatever has not ended, else a migration. */
+  readonly retiring?: string
 }
 
 /** Takes up the job that has not ended, or plans one. Throws Refused when the fence changes at the same moment or is frozen. */
@@ -47,16 +49,16 @@ export async function openJob(options: PlanOptions): Promise<OpenJob> {
   return resumeJob(options, fence, fence.job)
 }
 
-async function planJob({ backend, resource, lock, clock, rateLimit }: PlanOptions, fence: LoadedFence): Promise<OpenJob> {
+async function planJob({ backend, resource, lock, clock, rateLimit, retiring }: PlanOptions, fence: LoadedFence): Promise<OpenJob> {
   const { total, bounds } = await divide(backend, `data/${resource}/`)
   const now = new Date(clock.now()).toISOString()
   const job: Job = {
     id: `${now.replaceAll(/[-:]|\.\d+/g, '').toLowerCase()}-${clock.uuid().slice(0, 8)}`,
     resource, target: fence.encodingVersion, from: storedVersionNames(fence), epoch: fence.epoch,
-    phase: 'Running', shards: bounds.length, total, sweep: 1, earlier: NO_COUNTERS, attempts: 1, startedAt: now, updatedAt: now, ...(rateLimit !== undefined && { rateLimit }),
+    phase: 'Running', shards: bounds.length, total, sweep: 1, earlier: NO_COUNTERS, attempts: 1, startedAt: now, updatedAt: now, ...(rateLimit !== undefined && { rateLimit }), ...(retiring !== undefined && { retiring }),
   }
   const checkpoints = bounds.map((bound): Checkpoint => ({ ...bound, owner: lock.compare.modRevision, done: false, counters: NO_COUNTERS }))
-  const begin = beginJob({ resource, fence }, job.id)
+  const begin = retiring === undefined ? beginJob({ resource, fence }, job.id) : beginRetirement({ resource, fence }, { version: retiring, job: job.id, compactedRevision: (await backend.status()).compactedRevision })
   const result = await commitOnce(backend, {
     compare: [...begin.compare, lock.compare],
     put: [
@@ -72,7 +74,7 @@ async function planJob({ backend, resource, lock, clock, rateLimit }: PlanOption
     modRevision: result.revision,
     shards: checkpoints.map((checkpoint, number) => ({ number, checkpoint, modRevision: result.revision, dirty: false })),
     // Not read again: the fence may have moved on since, and this job belongs to the one that named it.
-    fence: { ...fence, job: job.id, modRevision: result.revision },
+    fence: { ...fence, job: job.id, ...(retiring !== undefined && { retiring }), modRevision: result.revision },
   }
 }
 
@@ -97,11 +99,12 @@ async function oldJobs(backend: Backend, resource: string): Promise<string[]> {
   return kvs.map(({ key }) => key).filter((key) => !kept.has(idOf(key)))
 }
 
-async function resumeJob({ backend, resource, lock, clock }: PlanOptions, fence: LoadedFence, id: string): Promise<OpenJob> {
+async function resumeJob({ backend, resource, lock, clock, retiring }: PlanOptions, fence: LoadedFence, id: string): Promise<OpenJob> {
   const key = jobKey(resource, id)
   const [kv, { kvs }] = await Promise.all([backend.get(key), backend.range({ start: `${key}/`, end: prefixEnd(`${key}/`) })])
   if (!kv) throw new Refused('Changed', `the record of migration ${id} of ${resource} is gone: abort it`)
   const found = parseJob(kv)
+  if (retiring !== undefined && retiring !== found.retiring) throw unfinished(resource, found)
   const again = found.phase === 'Blocked' || found.phase === 'Failed'
   const saved = kvs.map(parseCheckpoint)
   const { reason: _, message: __, ...rest } = found
@@ -120,6 +123,11 @@ async function resumeJob({ backend, resource, lock, clock }: PlanOptions, fence:
   if (!result.succeeded) throw new Refused('Changed', `migration ${id} of ${resource} has changed at the same moment: try again`)
   const shards = checkpoints.map((checkpoint, number) => ({ number, checkpoint, modRevision: again ? result.revision : kvs[number]!.modRevision, dirty: false }))
   return { job, modRevision: result.revision, shards, fence }
+}
+
+function unfinished(resource: string, { id, retiring }: Job): Refused {
+  const what = retiring === undefined ? `migration ${id} of ${resource}` : `the retirement of ${retiring} of ${resource} (${id})`
+  return new Refused('MigrationUnfinished', `${what} has not ended: let it end with migrate, or abort it`)
 }
 
 /** The checkpoint of a new sweep over the same range. */

@@ -120,9 +120,9 @@ function isKnownBad(run: Run, key: string, kv: KeyValue): boolean {
   return run.quarantined.get(key) === kv.modRevision
 }
 
-/** Written under this fence at the target: by the fence's compare it needs no look inside. */
+/** Written under this fence at the target: by the fence's compare it needs no look inside. (What an object names is not in its header, and a program may know no retirements.) */
 function isCurrent({ fence, job, quarantined }: Run, kv: KeyValue): boolean {
-  return kv.modRevision > fence.modRevision && quarantined.size === 0 && versionOf(kv.value) === job.target
+  return job.retiring === undefined && kv.modRevision > fence.modRevision && quarantined.size === 0 && versionOf(kv.value) === job.target
 }
 
 function versionOf(value: Uint8Array): string | undefined {

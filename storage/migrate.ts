@@ -22,9 +22,11 @@ import type { Halt, Run } from './migrate-shard.ts'
 import { lackOfRoom, openStopConditions } from './migrate-stop.ts'
 import { DEFAULT_LIMITS, openThrottle } from './migrate-throttle.ts'
 import type { ThrottleLimits } from './migrate-throttle.ts'
-import type { ObjectCodec } from './object-codec.ts'
+import { reencode, settleValue } from './object-codec.ts'
+import type { ObjectCodec, Reencoded } from './object-codec.ts'
 import { refreshQuarantine } from './quarantine.ts'
 import { Refused } from './refused.ts'
+import { recordRetirement } from './retire-version.ts'
 import { trimStoredVersions } from './trim.ts'
 import { verify } from './verify.ts'
 
@@ -41,6 +43,8 @@ export interface MigrateOptions {
   readonly limits?: Partial<ThrottleLimits>
   /** Objects a second at most, for a migration that begins; the job keeps it. See `limitMigration`. */
   readonly rateLimit?: number
+  /** Retires this version instead: see `openJob`. */
+  readonly retiring?: string
   /** How long it waits for a store without room before it pauses; default a quarter of an hour. */
   readonly roomMs?: number
   /** Pauses the job when it aborts. */
@@ -59,25 +63,30 @@ const PROOFS = 5
  * process runs it or takes it over, or as the backend rejects: the job then stays as it is, for the same call.
  */
 export async function migrate(options: MigrateOptions): Promise<Job> {
-  const { backend, resource, clock, rateLimit } = options
+  const { backend, resource, clock, rateLimit, retiring } = options
   await checkRoom(backend)
   let run: Run | undefined
   const lock = await takeLock(backend, resource, options.owner, clock, () => {
     if (run) run.halt ??= { phase: 'Lost' }
   })
   try {
-    const open = await openJob({ backend, resource, lock, clock, ...(rateLimit !== undefined && { rateLimit }) })
+    const open = await openJob({ backend, resource, lock, clock, ...(rateLimit !== undefined && { rateLimit }), ...(retiring !== undefined && { retiring }) })
     const entries = await refreshQuarantine(backend, resource)
     const throttle = openThrottle(clock, { ...DEFAULT_LIMITS, ...options.limits })
     throttle.limit(open.job.rateLimit)
     run = {
-      backend, resource, lock, throttle, ahead: openAhead(options.codec, open.job.target), job: open.job, fence: open.fence, now: clock.now, halt: undefined,
+      backend, resource, lock, throttle, ahead: openAhead(rewriteFor(options.codec, open)), job: open.job, fence: open.fence, now: clock.now, halt: undefined,
       quarantined: new Map(entries.map((entry) => [entry.key, entry.modRevision])),
     }
     return await new Migration(options, run, open).carryOut()
   } finally {
     await lock.release().catch((err: unknown) => options.log.warn('the lock of the migration could not be given back; it ends by itself', { err, resource }))
   }
+}
+
+// A retirement writes at the version that is set anyway; what names nothing stays as it is.
+function rewriteFor(codec: ObjectCodec, { job: { target, retiring }, fence: { retiredVersions } }: OpenJob): (value: Uint8Array) => Reencoded {
+  return retiring === undefined ? (value) => reencode(codec, value, target) : (value) => settleValue(codec, value, target, { retiredVersions, retiring })
 }
 
 // So that one which would only wait is not begun.
@@ -145,8 +154,9 @@ class Migration {
       const proof = await this.#verify()
       if (this.#run.halt) return this.#halted(this.#run.halt)
       if (!proof) return this.#end('Blocked', 'the proof found objects that cannot be used')
+      if (typeof proof === 'string') return this.#end('Failed', proof)
       const old = Object.entries(proof.byVersion).filter(([version]) => version !== this.#job.target)
-      if (old.length > 0) return this.#end('Failed', `OldObjectsFound: ${old.map(([version, count]) => `${count} at ${version}`).join(', ')}`)
+      if (old.length > 0 && this.#job.retiring === undefined) return this.#end('Failed', `OldObjectsFound: ${old.map(([version, count]) => `${count} at ${version}`).join(', ')}`)
       const trimmed = await this.#trim(proof)
       if (trimmed) return trimmed
       if (++proofs === PROOFS) return this.#end('Paused', 'the fence or the replicas keep changing')
@@ -165,15 +175,18 @@ class Migration {
     if (!full) throw error
   }
 
-  async #verify(): Promise<Proof | undefined> {
+  /** The proof; undefined: it found objects that cannot be used, or was interrupted; a text: why the job has failed. */
+  async #verify(): Promise<Proof | string | undefined> {
     const { backend, resource, codec, clock } = this.#options
     const { signal } = this.#stop
     const onProgress = ({ done }: { done: number }): void => {
       this.#scanned = done
     }
     try {
-      const { proof, bad } = await verify({ backend, resource, codec, now: clock.now, onProgress, signal })
-      return bad.length > 0 ? undefined : proof
+      const { retiring } = this.#job
+      const { proof, bad, naming = 0 } = await verify({ backend, resource, codec, now: clock.now, onProgress, signal, ...(retiring !== undefined && { naming: retiring }) })
+      if (bad.length > 0) return undefined
+      return naming > 0 ? `OldObjectsFound: ${naming} still name ${retiring}` : proof
     } catch (error) {
       if (signal.aborted && error === signal.reason) return undefined
       throw error
@@ -190,10 +203,9 @@ class Migration {
     const job: Job = { ...this.#stamped({ phase: 'Succeeded', proof }), result: this.#account() }
     const key = jobKey(resource, job.id)
     try {
-      await trimStoredVersions({
-        backend, resource, proof,
-        job: { id: job.id, also: { compare: [this.#lock.compare, { key, modRevision: this.#jobRevision }], put: [{ key, value: encodeRecord(job) }] } },
-      })
+      const own = { id: job.id, also: { compare: [this.#lock.compare, { key, modRevision: this.#jobRevision }], put: [{ key, value: encodeRecord(job) }] } }
+      if (job.retiring === undefined) await trimStoredVersions({ backend, resource, proof, job: own })
+      else await recordRetirement({ backend, resource, proof, job: own, now: this.#options.clock.now() })
     } catch (error) {
       if (!(error instanceof Refused)) throw error
       await this.#monitor()

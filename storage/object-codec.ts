@@ -2,6 +2,7 @@
 import { MAX_VALUE_BYTES } from './backend.ts'
 import { EnvelopeError, openEnvelope } from './envelope.ts'
 import type { Envelope, EnvelopeErrorClass } from './envelope.ts'
+import type { FenceRecord } from './fence-record.ts'
 
 /**
  * Why a stored value cannot be used. UnknownVersion: no decoder; ParseError: no object; ConversionError: the decoder fails;
@@ -35,7 +36,14 @@ export interface ObjectCodec<Hub = unknown> {
   identity(value: Uint8Array): { readonly key: string; readonly version: string }
   /** Decodes into every version that is served. Throws DecodeError. */
   view(hub: Hub): void
+  /** Whether an object speaks of a version in what it says of itself, so that no program may forget the version yet. */
+  names(hub: Hub, version: string): boolean
+  /** The object as it is where versions are retired, or one is being retired: it names none of them, and says the same in other words. */
+  settle(hub: Hub, retirements: Retirements): Hub
 }
+
+/** What of a fence says that versions may be named no more. */
+export type Retirements = Pick<FenceRecord, 'retiredVersions' | 'retiring'>
 
 /** The class of what decoding threw; ConversionError for anything that has none of its own. */
 export function undecodableClass(error: unknown): UndecodableClass {
@@ -57,6 +65,23 @@ export function reencode(codec: ObjectCodec, value: Uint8Array, version: string)
       return { problem: 'ConversionError', message: `it would have ${written.length} bytes at ${version}, the limit is ${MAX_VALUE_BYTES}` }
     }
     if (!codec.equal(codec.decode(written), hub)) return { problem: 'LossyConversion', message: `writing it at ${version} would change it` }
+    return { value: written }
+  } catch (error) {
+    return { problem: undecodableClass(error), message: error instanceof Error ? error.message : String(error) }
+  }
+}
+
+/** Writes a stored value anew at a version so that it names no retired version (the same value where it does not), and proves that this can be read. */
+export function settleValue(codec: ObjectCodec, value: Uint8Array, version: string, retirements: Retirements): Reencoded {
+  try {
+    const hub = codec.decode(value)
+    const settled = codec.settle(hub, retirements)
+    if (settled === hub) return { value }
+    const written = codec.encode(settled, version)
+    if (written.length > MAX_VALUE_BYTES) {
+      return { problem: 'ConversionError', message: `it would have ${written.length} bytes at ${version}, the limit is ${MAX_VALUE_BYTES}` }
+    }
+    if (!codec.equal(codec.decode(written), settled)) return { problem: 'LossyConversion', message: `writing it at ${version} would change it` }
     return { value: written }
   } catch (error) {
     return { problem: undecodableClass(error), message: error instanceof Error ? error.message : String(error) }

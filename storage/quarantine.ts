@@ -8,6 +8,7 @@ import type { Backend, CommitRequest, KeyValue } from './backend.ts'
 import { commitOnce } from './commit-once.ts'
 import { quarantinePrefix } from './fence-change.ts'
 import { fenceKey, parseFence, storedVersionNames } from './fence-record.ts'
+import type { FenceRecord } from './fence-record.ts'
 import { examine } from './object-codec.ts'
 import type { ObjectCodec, UndecodableClass } from './object-codec.ts'
 import { Refused } from './refused.ts'
@@ -128,8 +129,8 @@ export async function showQuarantined(backend: Backend, resource: string, key: s
  * the one that is meant, or the object would be bad as well.
  */
 export async function replaceQuarantined<Hub>(backend: Backend, resource: string, key: string, hub: Hub, expected: Expected, codec: ObjectCodec<Hub>): Promise<number> {
-  return repair(backend, resource, key, expected, (encodingVersion) => {
-    const value = codec.encode(hub, encodingVersion)
+  return repair(backend, resource, key, expected, (fence) => {
+    const value = codec.encode(codec.settle(hub, fence), fence.encodingVersion)
     const bad = examine(codec as ObjectCodec, key, value)
     if (bad) throw new Refused('Changed', `the replacement of ${key} cannot be used: ${bad.message} (${bad.problem})`)
     return value
@@ -150,14 +151,14 @@ export async function deleteQuarantined(
 }
 
 async function repair(
-  backend: Backend, resource: string, key: string, expected: Expected, make: (encodingVersion: string) => Uint8Array | undefined,
+  backend: Backend, resource: string, key: string, expected: Expected, make: (fence: FenceRecord) => Uint8Array | undefined,
 ): Promise<number> {
   const [dataKey, recordKey] = [`data/${resource}/${key}`, quarantinePrefix(resource) + key]
   const [fenceKv, live] = await Promise.all([backend.get(fenceKey(resource)), backend.get(dataKey)])
   const fence = parseFence(fenceKey(resource), fenceKv)
   if (fence.mode !== 'ReadWrite') throw new Refused('Frozen', `${resource} is ${fence.mode}: nothing is written now`)
   checkExpected(key, live, expected)
-  const value = make(fence.encodingVersion)
+  const value = make(fence)
   const compare = [{ key: dataKey, modRevision: expected.modRevision }, { key: fenceKey(resource), modRevision: fence.modRevision }]
   const request: CommitRequest = value ? { compare, put: [{ key: dataKey, value }], delete: [recordKey] } : { compare, delete: [dataKey, recordKey] }
   const result = value ? await commitOnce(backend, request, dataKey) : await backend.commit(request)

@@ -3,16 +3,14 @@ import { describe, test } from 'node:test'
 import { sealTwin, twinCodec } from '../test/model/twin-codec.ts'
 import { Compacted } from './backend.ts'
 import type { Backend } from './backend.ts'
-import { fenceKey, parseFence, storedVersionNames } from './fence-record.ts'
+import { storedVersionNames } from './fence-record.ts'
 import { codec, contents, fill, name, ORDER, PREFIX, putTwin, RESOURCE, run, setEncoding, stores } from './migrate.fixture.ts'
 import { dryRun } from './migrate-dry-run.ts'
 import { deleteQuarantined, listQuarantine, replaceQuarantined, sha256, showQuarantined } from './quarantine.ts'
-import { retire } from './retire-version.ts'
 import { trimStoredVersions } from './trim.ts'
 import { readProof, scanObjects, verify } from './verify.ts'
 
 const scan = { resource: RESOURCE, codec, now: () => 0 }
-const versions = async (backend: Backend): Promise<string[]> => storedVersionNames(parseFence(fenceKey(RESOURCE), await backend.get(fenceKey(RESOURCE))))
 const put = (backend: Backend, key: string, value: Uint8Array): Promise<unknown> => backend.commit({ compare: [], put: [{ key: PREFIX + key, value }] })
 
 for (const [engine, open] of stores) {
@@ -140,27 +138,6 @@ for (const [engine, open] of stores) {
       await deleteQuarantined(backend, RESOURCE, 'ns/worse', worse, keep)
       assert.equal(Buffer.from(kept[0]!).toString(), 'rubbish')
       assert.equal(await backend.get(`${PREFIX}ns/worse`), undefined)
-    })
-
-    test('a version is retired only when nothing can have it any more', async () => {
-      await using store = await open()
-      const { backend } = store
-      await fill(backend, 5)
-      await setEncoding(backend, 'v1')
-      let mentioned = 'v1beta1'
-      const options = { backend, resource: RESOURCE, version: 'v1beta1', mentions: (_: Uint8Array, version: string) => version === mentioned }
-      await assert.rejects(retire({ ...options, now: Date.now() }), { reason: 'NoProof' })
-      await run(backend)
-      assert.deepEqual(await versions(backend), ['v1'])
-      await assert.rejects(retire({ ...options, now: Date.now() }), { reason: 'StillStored', message: /history/ })
-      await putTwin(backend, name(1), 'x', 'v1')
-      await backend.compact(await backend.currentRevision())
-      await assert.rejects(retire({ ...options, now: Date.now() + 25 * 3600_000 }), { reason: 'NoProof' })
-      await assert.rejects(retire({ ...options, now: Date.now() }), { reason: 'StillStored', message: /ns\/000000 .* managedFields/ })
-      mentioned = ''
-      const fence = await retire({ ...options, now: Date.now() })
-      assert.deepEqual(fence.retiredVersions.map(({ version }) => version), ['v1beta1'])
-      await assert.rejects(setEncoding(backend, 'v1beta1'), { reason: 'RetiredVersion' })
     })
   })
 }

@@ -25,6 +25,8 @@ export interface VerifyOptions {
   readonly now: () => number
   /** Also decode each object into every version, compare it with its key and its header, and make the digest. */
   readonly deep?: boolean
+  /** Also count the objects that name this version. */
+  readonly naming?: string
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: { readonly done: number; readonly total: number }) => void
 }
@@ -38,6 +40,8 @@ export interface Verification {
   readonly complete?: boolean
   /** Deep only: SHA-256 over all keys and canonical objects, the same whatever version they are stored at. */
   readonly digest?: string
+  /** Objects that name the version that was asked for. */
+  readonly naming?: number
   readonly bytes: number
   readonly largest: number
 }
@@ -47,6 +51,7 @@ interface Tally {
   bytes: number
   largest: number
   undecodable: number
+  naming: number
   readonly byVersion: Record<string, number>
   readonly bad: QuarantineEntry[]
   readonly digest?: Hash
@@ -57,7 +62,7 @@ export async function scanObjects(options: VerifyOptions): Promise<Verification>
   const { backend, resource, now, deep } = options
   const fence = parseFence(fenceKey(resource), await backend.get(fenceKey(resource)))
   const prefix = `data/${resource}/`
-  const tally: Tally = { keys: 0, bytes: 0, largest: 0, undecodable: 0, byVersion: {}, bad: [], ...(deep && { digest: createHash('sha256') }) }
+  const tally: Tally = { keys: 0, bytes: 0, largest: 0, undecodable: 0, naming: 0, byVersion: {}, bad: [], ...(deep && { digest: createHash('sha256') }) }
   const { startRevision, endRevision, total } = await scan(options, prefix, tally)
   const { keys, byVersion, undecodable, bad, bytes, largest, digest } = tally
   return {
@@ -65,6 +70,7 @@ export async function scanObjects(options: VerifyOptions): Promise<Verification>
     bad,
     ...(total !== undefined && { complete: total === keys }),
     ...(digest && { digest: digest.digest('hex') }),
+    ...(options.naming !== undefined && { naming: tally.naming }),
     bytes,
     largest,
   }
@@ -96,11 +102,11 @@ async function scan(options: VerifyOptions, prefix: string, tally: Tally): Promi
   }
 }
 
-function visit({ codec, deep, now }: VerifyOptions, kv: KeyValue, key: string, tally: Tally): void {
+function visit({ codec, deep, naming, now }: VerifyOptions, kv: KeyValue, key: string, tally: Tally): void {
   tally.keys++
   tally.bytes += kv.value.length
   tally.largest = Math.max(tally.largest, kv.value.length)
-  const found = deep ? examine(codec, key, kv.value) : examineEnvelope(codec, kv.value)
+  const found = deep || naming !== undefined ? examine(codec, key, kv.value) : examineEnvelope(codec, kv.value)
   if (found) {
     tally.undecodable++
     if (tally.bad.length < LISTED) tally.bad.push(quarantineEntry(key, kv, found.problem, found.message, now()))
@@ -108,6 +114,7 @@ function visit({ codec, deep, now }: VerifyOptions, kv: KeyValue, key: string, t
   }
   const { version } = openEnvelope(kv.value)
   tally.byVersion[version] = (tally.byVersion[version] ?? 0) + 1
+  if (naming !== undefined && codec.names(codec.decode(kv.value), naming)) tally.naming++
   tally.digest?.update(`${key}\n${codec.canonical(codec.decode(kv.value))}\n`)
 }
 

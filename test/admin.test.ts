@@ -86,7 +86,7 @@ test('what cannot be done is a Status, a refusal names its reason', async () => 
     ['POST', 'storagemigrations', { body: '{}', type: 'text/plain' }, 415, /unknown format/],
     ['GET', 'storagemigrations?watch=true', {}, 405, /^watch is not supported/],
     ['DELETE', `storages/${RESOURCE}`, {}, 405, /^delete is not supported/],
-    ['POST', 'storageretirements', { body: named('StorageRetirement', { version: 'v1' }) }, 409, /verify first/, 'NoProof'],
+    ['POST', 'storageretirements', { body: named('StorageRetirement', { version: 'v1' }) }, 409, /may still be stored: migrate first/, 'StillStored'],
     ['GET', `quarantinedobjects/${RESOURCE}`, {}, 404, /not found/],
     ['GET', `quarantinedobjects/${RESOURCE}:default:gone`, {}, 409, /has no object default\/gone/, 'Changed'],
     ['DELETE', `quarantinedobjects/${RESOURCE}:default:gone`, {}, 400, /^preconditions\.uid and preconditions\.resourceVersion must name/],

@@ -20,8 +20,6 @@ export interface AdminResource {
   readonly codec: ObjectCodec<KubeObject>
   /** Digest of a version's present schema. */
   schemaDigest(version: string): string | undefined
-  /** Whether an object's managedFields name the version. */
-  mentions(value: Uint8Array, version: string): boolean
   /** A whole object as a person writes it, in any version → hub form. Throws Refused for one that could not be stored. */
   accept(object: JsonObject): KubeObject
 }
@@ -35,10 +33,6 @@ export function adminResource({ definition, conversion, strategy = {} }: ServedR
     order: oldestFirst(definition.versions.map(({ name }) => name)),
     codec: migrationCodec(definition, storage),
     schemaDigest: (version) => digests.get(version),
-    mentions(value, version) {
-      const apiVersion = formatApiVersion(definition.group, version)
-      return storage.open(value).metadata.managedFields?.some((entry) => entry.apiVersion === apiVersion) ?? false
-    },
     accept(object) {
       const whole = checked(definition, object)
       return conversion.lift(whole, whole.apiVersion.slice(whole.apiVersion.indexOf('/') + 1))

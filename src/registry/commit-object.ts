@@ -3,7 +3,7 @@
  * An unknown outcome is read back and decided, never sent again.
  */
 import { OutOfSpace, TooLarge, Unavailable, UnknownOutcome, type KeyValue } from '../../storage/backend.ts'
-import { commitFenced, FenceUnreadable, UndecodableStoredVersions } from '../../storage/fence.ts'
+import { commitFenced, FenceUnreadable, UndecodableStoredVersions, type FenceRecord } from '../../storage/fence.ts'
 import { withoutManagedFields } from '../api/managed-fields/update.ts'
 import type { JsonObject, KubeObject } from '../api/object.ts'
 import { insufficientStorage, requestEntityTooLarge, serviceUnavailable, timeout } from '../api/status.ts'
@@ -38,12 +38,17 @@ export async function commitObject(store: ResourceStore, write: ObjectWrite): Pr
   for (let attempt = 0; attempt < FENCE_RETRIES; attempt++) {
     const fence = store.fence.current()
     if (fence.mode !== 'ReadWrite') throw serviceUnavailable(`${store.prefix.slice(5, -1)} is ${fence.mode}: writes are refused for now`, 5)
-    const value = write.hub ? seal(store, write.hub, fence.encodingVersion, write) : new Uint8Array()
+    const value = write.hub ? seal(store, settled(store, write.hub, fence, write.current), fence.encodingVersion, write) : new Uint8Array()
     if (write.hub && write.current && Buffer.compare(value, write.current) === 0) return { kind: 'unchanged', revision: write.expected, value }
     const result = await attemptCommit(store, write, key, value)
     if (result) return result
   }
   throw serviceUnavailable('the storage version is being changed; please try again', 1)
+}
+
+// No write may bring back what a retirement has taken away: the version may still be served, and its clients go on.
+function settled({ codec }: ResourceStore, hub: KubeObject, fence: FenceRecord, current: Uint8Array | undefined): KubeObject {
+  return codec.owners.settle(hub, fence, current && (() => codec.open(current)))
 }
 
 function seal(store: ResourceStore, hub: KubeObject, version: string, { unread, mayLoseManagedFields = false }: Pick<ObjectWrite, 'unread' | 'mayLoseManagedFields'>): Uint8Array {

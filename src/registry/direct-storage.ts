@@ -7,7 +7,6 @@ import { abortMigration, limitMigration, pauseMigration } from '../../storage/mi
 import { deleteQuarantined, listQuarantine, refreshQuarantine, replaceQuarantined, showQuarantined, type Expected, type QuarantinedValue } from '../../storage/quarantine.ts'
 import { Refused } from '../../storage/refused.ts'
 import { listReplicas } from '../../storage/replicas.ts'
-import { retire } from '../../storage/retire-version.ts'
 import { changeEncoding } from '../../storage/set-version.ts'
 import { trimStoredVersions } from '../../storage/trim.ts'
 import { readProof, verify } from '../../storage/verify.ts'
@@ -180,11 +179,14 @@ class Direct implements DirectStorage {
     return await this.status(resource)
   }
 
-  async retire(resource: string, version: string): Promise<StorageStatus> {
+  async retire(resource: string, version: string): Promise<Migration> {
     const known = this.#known(resource)
     await this.#fence(resource)
-    await retire({ backend: this.#backend, resource, version, now: this.#options.clock.now(), mentions: known.mentions })
-    return await this.status(resource)
+    checkVersion(known, version)
+    await this.#runner.start(known, { retiring: version })
+    const found = (await this.migration(resource)) as Migration
+    if (found.retiring === version) return found
+    throw new Refused('MigrationUnfinished', `migration ${found.id} of ${resource} has not ended: let it end with migrate, or abort it`)
   }
 
   async listQuarantined(resource: string): Promise<readonly QuarantinedObject[]> {

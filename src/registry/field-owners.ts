@@ -7,10 +7,7 @@ import type { Conversion } from '../api/conversion.ts'
 import { formatApiVersion, type KubeObject } from '../api/object.ts'
 import { findVersion, type ResourceDefinition, type VersionDefinition } from '../api/resource.ts'
 import { oldestFirst } from '../api/version-order.ts'
-import type { FenceRecord } from '../../storage/fence-record.ts'
-
-/** What of a fence says that versions may be named no more. */
-export type Retirements = Pick<FenceRecord, 'retiredVersions' | 'retiring'>
+import type { Retirements } from '../../storage/object-codec.ts'
 
 /** See `openFieldOwners`. Objects are in hub form. */
 export interface FieldOwners {

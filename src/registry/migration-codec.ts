@@ -26,6 +26,8 @@ export function migrationCodec(definition: ResourceDefinition, codec: StorageCod
     view(hub) {
       for (const version of served) codec.view(hub, version)
     },
+    names: codec.owners.names,
+    settle: (hub, retirements) => codec.owners.settle(hub, retirements),
   }
 }
 

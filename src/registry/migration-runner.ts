@@ -18,10 +18,18 @@ export interface Running {
   readonly over: boolean
 }
 
+/** How one is begun. */
+export interface StartOptions {
+  /** Objects a second at most. */
+  readonly rateLimit?: number
+  /** The version to retire; absent: a migration. */
+  readonly retiring?: string
+}
+
 /** See `openMigrationRunner`. */
 export interface MigrationRunner {
-  /** Begins or continues the migration unless this process runs it; resolves when it is under way or has ended. Rejects as `migrate` does. */
-  start(resource: AdminResource, options: { readonly rateLimit?: number }): Promise<void>
+  /** Begins or continues the migration, or the retirement of a version, unless this process runs one; resolves when it is under way or has ended. Rejects as `migrate` does. */
+  start(resource: AdminResource, options: StartOptions): Promise<void>
   /** The last one that this process ran. */
   find(resource: string): Running | undefined
   /** Pauses all, for whoever continues them. */
@@ -41,7 +49,7 @@ export function openMigrationRunner(options: { readonly backend: Backend; readon
   const { backend, clock, log, owner } = options
   const runs = new Map<string, Run>()
   const stop = new AbortController()
-  const begin = (resource: AdminResource, rateLimit: number | undefined, onBegun: () => void): Run => {
+  const begin = (resource: AdminResource, { rateLimit, retiring }: StartOptions, onBegun: () => void): Run => {
     const run: Run = { progress: undefined, advancedAt: clock.now(), failure: undefined, over: false, done: Promise.resolve(undefined) }
     const onProgress = (progress: Progress): void => {
       if (run.progress?.done !== progress.done || run.progress.phase !== progress.phase) run.advancedAt = clock.now()
@@ -50,7 +58,7 @@ export function openMigrationRunner(options: { readonly backend: Backend; readon
     }
     run.done = migrate({
       backend, resource: resource.resource, codec: resource.codec, clock, log, owner, onProgress, signal: stop.signal,
-      ...(rateLimit !== undefined && { rateLimit }),
+      ...(rateLimit !== undefined && { rateLimit }), ...(retiring !== undefined && { retiring }),
     })
       .catch((error: unknown) => {
         run.failure = error instanceof Error ? error : new Error(String(error))
@@ -62,11 +70,11 @@ export function openMigrationRunner(options: { readonly backend: Backend; readon
     return run
   }
   return {
-    async start(resource, { rateLimit }) {
+    async start(resource, options) {
       const current = runs.get(resource.resource)
       if (current && !current.over) return
       const begun = Promise.withResolvers<void>()
-      const run = begin(resource, rateLimit, begun.resolve)
+      const run = begin(resource, options, begun.resolve)
       runs.set(resource.resource, run)
       await Promise.race([begun.promise, run.done])
       if (run.failure && !run.progress) throw run.failure

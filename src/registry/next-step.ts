@@ -11,10 +11,8 @@ export function nextStep(status: Known): string {
   if (mode === 'Importing') return 'A restore has not ended: empty the store and restore again'
   if (mode === 'ReadOnly') return 'Writes are frozen'
   if (quarantined > 0) return `${quarantined} objects cannot be used: see storage quarantine list, then replace or delete them`
-  if (migration && migration.phase === 'Blocked') return 'The quarantine is empty again: storage migrate continues the migration'
-  if (migration && migration.owner !== undefined) return `A migration is under way, by ${migration.owner}: storage migrate follows it`
-  if (migration && migration.phase === 'Paused' && migration.reason === 'NoSpace') return 'Make room in the store: storage migrate then continues the migration'
-  if (migration && migration.phase !== 'Succeeded' && migration.phase !== 'Aborted') return 'A migration has not ended: storage migrate continues it'
+  const unfinished = migration && unfinishedStep(migration)
+  if (unfinished !== undefined) return unfinished
   const newest = versions.at(-1) as string
   const lagging = status.replicas.filter(({ live, encodable }) => live && !encodable.includes(newest))
   if (stored.length > 1) return `storage migrate writes everything at ${encodingVersion} and takes ${others(stored, encodingVersion)} away`
@@ -25,4 +23,12 @@ export function nextStep(status: Known): string {
 
 function others(stored: readonly string[], encodingVersion: string): string {
   return stored.filter((version) => version !== encodingVersion).join(', ')
+}
+
+function unfinishedStep({ phase, reason, retiring, owner }: NonNullable<Known['migration']>): string | undefined {
+  const [what, command] = retiring === undefined ? ['migration', 'storage migrate'] : [`retirement of ${retiring}`, `storage retire-version ${retiring}`]
+  if (phase === 'Blocked') return `The quarantine is empty again: ${command} continues the ${what}`
+  if (owner !== undefined) return `A ${what} is under way, by ${owner}: ${command} follows it`
+  if (phase === 'Paused' && reason === 'NoSpace') return `Make room in the store: ${command} then continues the ${what}`
+  return phase === 'Succeeded' || phase === 'Aborted' ? undefined : `A ${what} has not ended: ${command} continues it`
 }

@@ -17,8 +17,8 @@ export async function readMigration(backend: Backend, resource: string): Promise
   return { ...recordOf(job), done: last.seen, counters: job.result ?? accountOf(job, last), ...(owner !== undefined && { owner }) }
 }
 
-function recordOf({ id, resource, from, target, phase, reason, message, rateLimit, total, sweep, attempts, startedAt, updatedAt, proof }: Job) {
-  return { id, resource, from, target, phase, total, sweep, attempts, startedAt, updatedAt, ...(reason !== undefined && { reason }), ...(message !== undefined && { message }), ...(rateLimit !== undefined && { rateLimit }), ...(proof && { proof }) }
+function recordOf({ id, resource, from, target, retiring, phase, reason, message, rateLimit, total, sweep, attempts, startedAt, updatedAt, proof }: Job) {
+  return { id, resource, from, target, ...(retiring !== undefined && { retiring }), phase, total, sweep, attempts, startedAt, updatedAt, ...(reason !== undefined && { reason }), ...(message !== undefined && { message }), ...(rateLimit !== undefined && { rateLimit }), ...(proof && { proof }) }
 }
 
 /** The same with what only the process that runs it knows. */

@@ -8,6 +8,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { Backend } from '../../storage/backend.ts'
 import type { Fence } from '../../storage/fence.ts'
+import type { ObjectCodec } from '../../storage/object-codec.ts'
 import { startResource, type Program, type ResourceStart, type StartedResource } from '../../storage/start.ts'
 import type { ByteBudget } from '../../storage/encoded-bytes.ts'
 import { openWatchCache, Undecodable, type CacheEntry, type WatchCache } from '../../storage/watch-cache.ts'
@@ -77,8 +78,9 @@ export async function openResourceStore(served: ServedResource, options: OpenOpt
   const name = qualifiedName(definition)
   const codec = createStorageCodec(definition, conversion, strategy)
   const log = options.log.with({ resource: name })
-  const started = await startResource(startOptions(served, codec, { ...options, log }))
-  const quarantine = openQuarantineRecorder({ backend, resource: name, codec: migrationCodec(definition, codec), clock, log })
+  const objectCodec = migrationCodec(definition, codec)
+  const started = await startResource(startOptions(served, objectCodec, { ...options, log }))
+  const quarantine = openQuarantineRecorder({ backend, resource: name, codec: objectCodec, clock, log })
   try {
     const prefix = `data/${name}/`
     const cache = await openWatchCache({ backend, prefix, codec, budget, clock, log, onUndecodable: quarantine.report })
@@ -99,7 +101,7 @@ export async function openResourceStore(served: ServedResource, options: OpenOpt
   }
 }
 
-function startOptions({ definition, conversion, fromFile, samples = [] }: ServedResource, codec: StorageCodec, { backend, program, exclusive, log }: OpenOptions): ResourceStart {
+function startOptions({ definition, conversion, fromFile, samples = [] }: ServedResource, codec: ObjectCodec, { backend, program, exclusive, log }: OpenOptions): ResourceStart {
   const digests = new Map(definition.versions.map((version) => [version.name, schemaDigest(version)]))
   const versions = oldestFirst(codec.decodable)
   return {
@@ -112,7 +114,7 @@ function startOptions({ definition, conversion, fromFile, samples = [] }: Served
     served: definition.versions.filter((version) => version.served).map((version) => version.name),
     schemaDigest: (version) => digests.get(version),
     schemas: fromFile ? 'FromFile' : 'Released',
-    selfTest: () => checkSamples(migrationCodec(definition, codec), samples),
+    selfTest: () => checkSamples(codec, samples),
     exclusive,
   }
 }

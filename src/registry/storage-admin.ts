@@ -1,4 +1,5 @@
 /** What an operator does with the storage of resources, on this process's backend or through a server: one contract, values that survive JSON. */
+import type { BackendStatus } from '../../storage/backend.ts'
 import type { StoredVersion, RetiredVersion } from '../../storage/fence-record.ts'
 import type { FenceMode } from '../../storage/fence.ts'
 import type { Proof } from '../../storage/fence-change.ts'
@@ -41,11 +42,11 @@ export interface StorageStatus extends StoredCounts {
   /** What to do next, in words. */
   readonly next: string
   /** The store that it is in. */
-  readonly store: { readonly engine: string; readonly revision: number; readonly compactedRevision: number; readonly bytes: number }
+  readonly store: BackendStatus
 }
 
 /** A migration: its record, how far it is, and who is at work on it. */
-export interface Migration extends Pick<Job, 'id' | 'resource' | 'from' | 'target' | 'phase' | 'reason' | 'message' | 'rateLimit' | 'total' | 'sweep' | 'attempts' | 'startedAt' | 'updatedAt' | 'proof'> {
+export interface Migration extends Pick<Job, 'id' | 'resource' | 'from' | 'target' | 'retiring' | 'phase' | 'reason' | 'message' | 'rateLimit' | 'total' | 'sweep' | 'attempts' | 'startedAt' | 'updatedAt' | 'proof'> {
   /** Objects dealt with in this pass; while it verifies, objects read, where that is known. */
   readonly done: number
   readonly counters: Progress['counters']
@@ -104,8 +105,8 @@ export interface StorageAdmin {
   abort(resource: string): Promise<Migration>
   verify(resource: string, options: { readonly deep?: boolean } & Observed): Promise<Verification>
   trim(resource: string): Promise<StorageStatus>
-  /** Records that a version is never stored again. */
-  retire(resource: string, version: string): Promise<StorageStatus>
+  /** Begins to retire a version, so that nothing is stored at it or names it ever again, or continues that; resolves when it is under way. It is a migration in all else. */
+  retire(resource: string, version: string): Promise<Migration>
   listQuarantined(resource: string): Promise<readonly QuarantinedObject[]>
   /** The value of a key that cannot be used, whether it is in quarantine already or not. */
   showQuarantined(resource: string, key: string): Promise<QuarantinedContent>

@@ -12,6 +12,7 @@ import { findVersion, type ResourceDefinition, type Strategy, type VersionDefini
 import { openEnvelope, sealEnvelope } from '../../storage/envelope.ts'
 import { DecodeError } from '../../storage/object-codec.ts'
 import type { Codec, IndexedFields, ReadyBytes } from '../../storage/watch-cache.ts'
+import { openFieldOwners, type FieldOwners } from './field-owners.ts'
 import { fieldValue } from './field-value.ts'
 
 /** Between objects and the store's bytes, for one resource. */
@@ -25,6 +26,8 @@ export interface StorageCodec extends Codec {
   open(value: Uint8Array): KubeObject
   /** Hub object → the form of a version, as a reader of that version sees it. */
   view(hubObject: KubeObject, version: string): KubeObject
+  /** Who owns the fields of objects, and the versions that they name. */
+  readonly owners: FieldOwners
   /** Versions whose stored bytes can be decoded. */
   readonly decodable: readonly string[]
 }
@@ -81,6 +84,7 @@ export function createStorageCodec(definition: ResourceDefinition, conversion: C
   }
 
   return {
+    owners: openFieldOwners(definition, conversion, view),
     decodable: definition.versions.map((v) => v.name),
     open: load,
     view,

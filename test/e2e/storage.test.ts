@@ -270,7 +270,7 @@ test('what makes no sense is exit 2, no store or no server exit 2 and 9, each wi
   await using product = await startProduct(directory.path)
   assert.match((await done(storage(directory.path, 'set-version', 'v7'), 2)).stderr, /has no version v7; it has v1alpha1, v1beta1, v1\n$/)
   assert.match((await done(storage(directory.path, 'set-version', 'v1beta1'), 3)).stderr, /is older than the rollback floor v1: ask for it with --accept-rollback\n$/)
-  assert.match((await done(storage(directory.path, 'retire-version', 'v1'), 5)).stderr, /verify first\n$/)
+  assert.match((await done(storage(directory.path, 'retire-version', 'v1'), 4)).stderr, /may still be stored: migrate first\n$/)
   assert.match((await done(storage(directory.path, 'status', '--resource', 'things.example'), 2)).stderr, /the store has no things\.example/)
   await product.stop('SIGKILL')
   const { stderr } = await done(runProduct(['storage', 'status', '--kubeconfig', join(directory.path, 'kubeconfig')]), 9)

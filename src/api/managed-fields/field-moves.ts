@@ -47,7 +47,10 @@ function enterOperation(root: Node, from: Side, operation: Operation, at: Place)
   const object = (older: string, newer: string, operations: readonly Operation[], item?: Step): void => {
     const place = below(at, older, newer)
     enter(root, from, place, false)
-    enterAll(root, from, operations, item === undefined ? place : { older: [...place.older, item], newer: [...place.newer, item] })
+    if (item === undefined) return enterAll(root, from, operations, place)
+    const items = { older: [...place.older, item], newer: [...place.newer, item] }
+    enter(root, from, items, false)
+    enterAll(root, from, operations, items)
   }
   const gather = (fields: Names, prefix: string, newer: string): void => {
     for (const [older, name] of Object.entries(fields)) leaf(prefix + older, `${newer}.${name}`)

@@ -57,9 +57,9 @@ function addVersionCommands(add: Add, options: ToOptions, { exit }: Outside): vo
     const { runTrim } = await import('./versions.ts')
     exit(await runTrim(options(flags)))
   })
-  add('retire-version <VERSION>', 'records that nothing is ever stored at this version again, so that a later release may drop it').action(async (version: string, flags: Flags) => {
-    const { runRetireVersion } = await import('./versions.ts')
-    exit(await runRetireVersion(options(flags), version))
+  add('retire-version <VERSION>', 'takes the version out of all objects and records that nothing is ever stored at it again, so that a later release may drop it; continues where it was left').action(async (version: string, flags: Flags) => {
+    const { runRetireVersion } = await import('./migrate.ts')
+    exit(await runRetireVersion(options(flags, true), version))
   })
 }
 

@@ -44,8 +44,9 @@ export function describeStatus(status: StorageStatus): string[] {
 export function describeAll(statuses: readonly StorageStatus[]): string[] {
   const [first] = statuses
   if (!first) return ['the store is empty']
-  const { engine, revision, compactedRevision, bytes } = first.store
-  return [`store: ${engine}, revision ${formatCount(revision)}, history from ${formatCount(compactedRevision)}, ${formatBytes(bytes)}`, ...statuses.flatMap((status) => ['', ...(isPlain(status) ? [describePlain(status)] : describeStatus(status))])]
+  const { engine, revision, compactedRevision, bytes, space } = first.store
+  const room = space ? `, ${formatBytes(space.freeBytes)} of ${formatBytes(space.limitBytes)} free` : ''
+  return [`store: ${engine}, revision ${formatCount(revision)}, history from ${formatCount(compactedRevision)}, ${formatBytes(bytes)}${room}`, ...statuses.flatMap((status) => ['', ...(isPlain(status) ? [describePlain(status)] : describeStatus(status))])]
 }
 
 // One version only, and nothing to do: a line is enough.
@@ -61,10 +62,10 @@ function plural(objects: number): string {
   return objects === 1 ? '1 object' : `${formatCount(objects)} objects`
 }
 
-function describeMigration({ id, target, phase, reason, message, rateLimit, done, total, owner, failure }: Migration): string {
+function describeMigration({ id, target, retiring, phase, reason, message, rateLimit, done, total, owner, failure }: Migration): string {
   const why = failure?.message ?? message ?? reason
   const limit = rateLimit === undefined ? '' : `, at most ${formatCount(rateLimit)}/s`
-  return `${id} to ${target}: ${phase}${why === undefined ? '' : ` (${why})`}, ${formatCount(done)} of ${formatCount(total)}${limit}${owner === undefined ? '' : `, by ${owner}`}`
+  return `${id}, ${retiring === undefined ? `to ${target}` : `retires ${retiring}`}: ${phase}${why === undefined ? '' : ` (${why})`}, ${formatCount(done)} of ${formatCount(total)}${limit}${owner === undefined ? '' : `, by ${owner}`}`
 }
 
 /** What is beside the bar of a migration. */
@@ -84,15 +85,16 @@ function formatSeconds(seconds: number): string {
 }
 
 /** The account at the end of a migration. */
-export function describeAccount({ counters, target, proof, phase, reason, message, failure }: Migration, status: StorageStatus): string[] {
+export function describeAccount({ counters, target, retiring, proof, phase, reason, message, failure }: Migration, status: StorageStatus): string[] {
   const { seen, rewritten, current, vanished, quarantined } = counters
-  const parts = [`${formatCount(rewritten)} rewritten`, `${formatCount(current)} already at ${target}`, ...(vanished > 0 ? [`${formatCount(vanished)} deleted meanwhile`] : []), '0 conflicts left', `${formatCount(quarantined)} quarantined`]
+  const [done, left] = retiring === undefined ? ['rewritten', `already at ${target}`] : [`named ${retiring} and were rewritten`, 'did not']
+  const parts = [`${formatCount(rewritten)} ${done}`, `${formatCount(current)} ${left}`, ...(vanished > 0 ? [`${formatCount(vanished)} deleted meanwhile`] : []), '0 conflicts left', `${formatCount(quarantined)} quarantined`]
   const proven = proof ? `proof at revision ${formatCount(proof.endRevision)}` : 'no proof'
-  const stored = status.storedVersions.map(({ version }) => version).join(', ')
-  const account = `${plural(seen)}: ${parts.join(', ')}; ${proven}; storedVersions [${stored}]`
+  const versions = (retiring === undefined ? status.storedVersions : status.retiredVersions).map(({ version }) => version).join(', ')
+  const account = `${plural(seen)}: ${parts.join(', ')}; ${proven}; ${retiring === undefined ? 'storedVersions' : 'retired'} [${versions}]`
   if (phase === 'Succeeded') return [account]
   const why = failure?.message ?? message ?? reason
-  return [account, `the migration has not succeeded: ${phase}${why === undefined ? '' : ` (${why})`}`, `next: ${status.next}`]
+  return [account, `the ${retiring === undefined ? 'migration' : 'retirement'} has not succeeded: ${phase}${why === undefined ? '' : ` (${why})`}`, `next: ${status.next}`]
 }
 
 /** What a dry run found. */

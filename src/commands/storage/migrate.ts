@@ -1,4 +1,4 @@
-/** `storage migrate`: the whole way to another version, followed until its end; and what steers a migration that somebody else runs. */
+/** `storage migrate` and `retire-version`: the whole way to another version, or of one into retirement, followed until its end; and what steers a migration that somebody else runs. */
 import { Refused } from '../../../storage/refused.ts'
 import type { Migration, StorageAdmin } from '../../registry/storage-admin.ts'
 import { openProgress, type ProgressDisplay } from '../show-progress.ts'
@@ -56,31 +56,45 @@ async function preview({ admin, print, err, signal }: CommandContext, resource: 
 }
 
 async function run(context: CommandContext, resource: string, { to, acceptRollback, dismissed, rate }: MigrateOptions): Promise<number> {
-  const { admin, print, say, storage } = context
+  const { admin } = context
   if (to !== undefined) await admin.setVersion(resource, { version: to, ...(acceptRollback && { acceptRollback }), ...(dismissed && { dismissed }) })
-  const ended = await follow(context, resource, rate)
+  return await carryOut(context, resource, () => admin.migrate(resource, rate === undefined ? {} : { rate }))
+}
+
+/** Retires a version, followed until its end. */
+export function runRetireVersion(options: CommandOptions, version: string): Promise<number> {
+  return runStorageCommand(options, async (context) => {
+    const { resource } = await chooseResource(context)
+    return await carryOut(context, resource, () => context.admin.retire(resource, version))
+  })
+}
+
+async function carryOut(context: CommandContext, resource: string, start: () => Promise<Migration>): Promise<number> {
+  const { admin, print, say, storage } = context
+  const ended = await follow(context, resource, start)
   if (!ended) {
     say(storage.remote ? 'left: the migration goes on in the server, and the same command follows it' : 'interrupted: the same command continues')
     return INTERRUPTED
   }
   const status = await admin.status(resource)
-  print({ migration: ended, storedVersions: status.storedVersions, next: status.next }, () => describeAccount(ended, status))
+  const { storedVersions, retiredVersions, next } = status
+  print({ migration: ended, storedVersions, retiredVersions, next }, () => describeAccount(ended, status))
   return migrationExitCode(ended)
 }
 
 /** Begins, continues or joins the migration; resolves to how it ended, undefined when the signal came first. */
-async function follow(context: CommandContext, resource: string, rate: number | undefined): Promise<Migration | undefined> {
+async function follow(context: CommandContext, resource: string, start: () => Promise<Migration>): Promise<Migration | undefined> {
   const { admin, clock, signal } = context
   const display = openDisplay(context, resource)
   try {
-    let migration = await begin(admin, resource, rate)
+    let migration = await begin(admin, resource, start)
     for (;;) {
       display.update(migration)
       if (isOver(migration)) return migration
       if (signal?.aborted) return undefined
       await clock.sleep(POLL_MS, signal).catch(() => {})
       // Nobody is at work: the process that was has died, or another one is about to take over.
-      migration = migration.owner === undefined ? await begin(admin, resource, rate) : ((await admin.migration(resource)) ?? migration)
+      migration = migration.owner === undefined ? await begin(admin, resource, start) : ((await admin.migration(resource)) ?? migration)
     }
   } finally {
     display.stop()
@@ -88,9 +102,9 @@ async function follow(context: CommandContext, resource: string, rate: number | 
 }
 
 // Another process may be at work already: then it is followed.
-async function begin(admin: StorageAdmin, resource: string, rate: number | undefined): Promise<Migration> {
+async function begin(admin: StorageAdmin, resource: string, start: () => Promise<Migration>): Promise<Migration> {
   try {
-    return await admin.migrate(resource, rate === undefined ? {} : { rate })
+    return await start()
   } catch (error) {
     const running = error instanceof Refused && error.reason === 'LostOwnership' ? await admin.migration(resource) : undefined
     if (running?.owner === undefined) throw error

@@ -1,4 +1,4 @@
-/** `storage status`, `set-version`, `verify`, `trim`, `retire-version`. */
+/** `storage status`, `set-version`, `verify`, `trim`. */
 import { EXIT_CODES } from '../../../storage/refused.ts'
 import type { VersionChange } from '../../registry/storage-admin.ts'
 import { openProgress } from '../show-progress.ts'
@@ -52,15 +52,6 @@ export function runTrim(options: CommandOptions): Promise<number> {
   return runStorageCommand(options, async (context) => {
     const { resource } = await chooseResource(context)
     context.print(await context.admin.trim(resource), describeStatus)
-    return 0
-  })
-}
-
-/** Records that a version is never stored again. */
-export function runRetireVersion(options: CommandOptions, version: string): Promise<number> {
-  return runStorageCommand(options, async (context) => {
-    const { resource } = await chooseResource(context)
-    context.print(await context.admin.retire(resource, version), describeStatus)
     return 0
   })
 }

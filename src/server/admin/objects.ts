@@ -18,9 +18,10 @@ export function storageObject(status: StorageStatus, kind = 'Storage'): KubeObje
   return make(kind, { name: status.resource, resourceVersion: String(status.fenceRevision) }, { version: status.encodingVersion }, status)
 }
 
-export function migrationObject(migration: Migration): KubeObject {
-  const { resource, id, startedAt, phase, target } = migration
-  return make('StorageMigration', { name: resource, uid: id, creationTimestamp: startedAt.replace(/\.\d+/, '') }, { version: target, paused: phase === 'Paused' }, migration)
+/** A migration, under the kind that was asked for. */
+export function migrationObject(migration: Migration, kind = 'StorageMigration'): KubeObject {
+  const { resource, id, startedAt, phase, target, retiring } = migration
+  return make(kind, { name: resource, uid: id, creationTimestamp: startedAt.replace(/\.\d+/, '') }, { version: retiring ?? target, paused: phase === 'Paused' }, migration)
 }
 
 export function previewObject(resource: string, run: DryRun): KubeObject {
