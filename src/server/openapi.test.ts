@@ -170,7 +170,7 @@ test('the index and the documents, with tags and caching', () => {
   assert.equal(get('/openapi/v2', { 'if-none-match': get('/openapi/v2')?.headers.etag ?? '' })?.code, 304)
 })
 
-test('only JSON can be had', () => {
+test('v3 can be had in JSON only, v2 in protobuf too', () => {
   const openApi = createOpenApi(definitions, { clock: systemClock })
   const code = (path: string, accept: string) => openApi({ path, url: path, headers: { accept } })?.code
   const protobuf = 'application/com.github.proto-openapi.spec.v3.v1.0+protobuf'
@@ -178,6 +178,13 @@ test('only JSON can be had', () => {
   assert.equal(code('/openapi/v3/apis/mlops.dev/v1', `${protobuf}, application/json`), 200)
   assert.equal(code('/openapi/v3/apis/mlops.dev/v1', 'application/json;g=x'), 200)
   assert.equal(code('/openapi/v2', '*/*'), 200)
-  assert.equal(code('/openapi/v2', 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf'), 406)
+  const form = (accept: string) => openApi({ path: '/openapi/v2', url: '/openapi/v2', headers: { accept } })?.headers['content-type']
+  const protobufV2 = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf'
+  for (const accept of [protobufV2, protobufV2.replace('v2.', 'v2@'), `application/json;q=0.5, ${protobufV2}`]) assert.equal(form(accept), protobufV2, accept)
+  for (const accept of ['*/*', 'application/*', `application/json, ${protobufV2}`]) assert.equal(form(accept), 'application/json', accept)
+  assert.equal(code('/openapi/v2', protobuf), 406)
+  const [json, encoded] = ['application/json', protobufV2].map((accept) => openApi({ path: '/openapi/v2', url: '/openapi/v2', headers: { accept } }))
+  assert.equal(json?.headers.etag, encoded?.headers.etag)
+  assert.equal(encoded?.body.slice(0, 7).toString('latin1'), '\n\x032.0\x12\x20', 'swagger, then info')
   for (const path of ['/openapi', '/openapi/v4', '/openapi/v3/apis/mlops.dev', '/openapi/v3/apis/mlops.dev/v9', '/openapi/v3/__proto__']) assert.equal(code(path, '*/*'), undefined, path)
 })

@@ -7,6 +7,7 @@ import type { ResourceDefinition } from '../api/resource.ts'
 import { entityTag, matchesTag, type Answer } from './answer.ts'
 import { servedGroups } from './discovery.ts'
 import type { DocumentRequest } from './discovery-answers.ts'
+import { encodeOpenApiV2 } from '../api/protobuf-openapi.ts'
 import { parseAccept } from './negotiate.ts'
 import { openApiV2, openApiV3 } from './openapi-documents.ts'
 
@@ -34,9 +35,10 @@ export function createOpenApi(definitions: readonly ResourceDefinition[], { cloc
   }
   const index = once(() => document({ paths: Object.fromEntries([...documents].map(([key, get]) => [key, { serverRelativeURL: address(key, get()) }])) }))
   const v2 = once(() => document(openApiV2(definitions)))
+  const v2Protobuf = once(() => Buffer.from(encodeOpenApiV2(JSON.parse(v2().body.toString()))))
   return (request) => {
     const path = request.path.replace(/\/+$/, '')
-    if (path === '/openapi/v2') return negotiated(request, v2)
+    if (path === '/openapi/v2') return negotiatedV2(request, v2, v2Protobuf)
     if (path === V3_ROOT) return answer(request, index(), {})
     const get = path.startsWith(`${V3_ROOT}/`) ? documents.get(path.slice(V3_ROOT.length + 1)) : undefined
     return get && negotiated(request, get, (found) => checkHash(request, path, found, clock))
@@ -71,6 +73,28 @@ function negotiated(request: DocumentRequest, get: () => Document, check?: (foun
   const found = get()
   const headers = check?.(found) ?? {}
   return isAnswer(headers) ? headers : answer(request, found, { vary: 'Accept', ...headers })
+}
+
+// The tag is that of the document, in whatever form.
+function negotiatedV2(request: DocumentRequest, get: () => Document, getProtobuf: () => Buffer): Answer {
+  const form = chooseV2(header(request, 'accept'))
+  if (!form) return { code: 406, headers: { vary: 'Accept' }, body: '' }
+  if (form === 'json') return answer(request, get(), { vary: 'Accept' })
+  return answer(request, { ...get(), body: getProtobuf() }, { vary: 'Accept', 'content-type': `application/${V2_PROTOBUF}` })
+}
+
+const V2_PROTOBUF = 'com.github.proto-openapi.spec.v2.v1.0+protobuf'
+/** As it was called before it was a media type, and as client-go still asks for it. */
+const V2_PROTOBUF_OLD = 'com.github.proto-openapi.spec.v2@v1.0+protobuf'
+
+function chooseV2(accept: string | undefined): 'json' | 'protobuf' | undefined {
+  if (!accept) return 'json'
+  for (const { type, subtype } of parseAccept(accept)) {
+    if (type !== 'application' && type !== '*') continue
+    if (subtype === 'json' || subtype === '*') return 'json'
+    if (subtype === V2_PROTOBUF || subtype === V2_PROTOBUF_OLD) return 'protobuf'
+  }
+  return undefined
 }
 
 function isAnswer(value: Answer | Readonly<Record<string, string>>): value is Answer {
