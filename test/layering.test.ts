@@ -30,7 +30,7 @@ const OUTSIDE: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^re2js$/, ['src/api/pattern.ts', 'src/api/cel']],
   [/^node:sqlite$/, ['storage/sqlite']],
   [/^etcd3$|^cockatiel$/, ['storage/etcd']],
-  [/^node:(http2?|https|tls)$/, ['apiservice/', 'src/server/express-bridge.ts', 'src/worker/api-client.ts']],
+  [/^node:(http2?|https|tls)$/, ['apiservice/', 'src/server/express-bridge.ts', 'src/worker/api-client.ts', 'storage/etcd-space.ts']],
   [/^express$/, ['src/server/', 'src/base/metrics.ts', 'src/commands/']],
   [/^@kubernetes\/client-node$/, ['src/worker/', 'src/commands/']],
   [/^@peculiar\/x509$|^reflect-metadata$/, ['src/commands/pki']],

@@ -17,6 +17,13 @@ export interface GaugeMetric<L extends string> {
   clear(): void
 }
 
+/** A number that grows elsewhere, and is looked at. */
+export interface TotalMetric<L extends string> {
+  set(labels: Labels<L>, value: number): void
+  /** Forgets the values of all labels. */
+  clear(): void
+}
+
 /** A distribution. */
 export interface HistogramMetric<L extends string> {
   observe(labels: Labels<L>, value: number): void
@@ -32,6 +39,8 @@ export interface MetricOptions<L extends string> {
 /** A set of metrics, written together. A name can be taken only once. */
 export interface MetricSet {
   counter<L extends string>(options: MetricOptions<L>): CounterMetric<L>
+  /** Shown as a counter. */
+  total<L extends string>(options: MetricOptions<L>): TotalMetric<L>
   gauge<L extends string>(options: MetricOptions<L>): GaugeMetric<L>
   /** `buckets` are upper bounds, ascending. */
   histogram<L extends string>(options: MetricOptions<L> & { readonly buckets: readonly number[] }): HistogramMetric<L>
@@ -53,6 +62,16 @@ export function openMetrics({ process }: { readonly process: boolean }): MetricS
     counter(options) {
       const counter = new Counter(common(options))
       return { add: (labels, value = 1) => counter.inc(labels, value) }
+    },
+    total(options) {
+      const counter = new Counter(common(options))
+      return {
+        set(labels, value) {
+          counter.remove({ ...labels })
+          counter.inc(labels, value)
+        },
+        clear: () => counter.reset(),
+      }
     },
     gauge(options) {
       const gauge = new Gauge(common(options))

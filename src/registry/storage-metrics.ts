@@ -1,6 +1,6 @@
 /** What of the storage is shown as metrics; looked at when they are read. */
 import type { Clock } from '../base/clock.ts'
-import type { GaugeMetric, MetricSet } from '../base/metrics.ts'
+import type { GaugeMetric, MetricSet, TotalMetric } from '../base/metrics.ts'
 import { hasEnded } from './read-migration.ts'
 import type { ResourceStore } from './resource-store.ts'
 import type { StorageAdmin, StorageStatus } from './storage-admin.ts'
@@ -13,7 +13,7 @@ export function measureStorage({ set, storage, stores, clock }: { readonly set: 
   set.onRead(async () => {
     const statuses = await storage.list()
     const quarantined = await Promise.all(statuses.map(({ resource, quarantined: count }) => (count > 0 ? storage.listQuarantined(resource) : [])))
-    for (const gauge of Object.values(gauges)) (gauge as GaugeMetric<string>).clear()
+    for (const gauge of Object.values(gauges)) gauge.clear()
     for (const status of statuses) {
       showVersions(gauges, status)
       showMigration(gauges, status, clock.now())
@@ -22,24 +22,27 @@ export function measureStorage({ set, storage, stores, clock }: { readonly set: 
     for (const { fence } of stores) gauges.fencedWrites.set({ resource: fence.resource }, fence.fencedWrites)
     const [first] = statuses
     if (!first) return
-    const { bytes, revision, compactedRevision } = first.store
+    const { bytes, revision, compactedRevision, offset = 0, space } = first.store
     gauges.bytes.set({}, bytes)
     gauges.revision.set({}, revision)
     gauges.compactedRevision.set({}, compactedRevision)
+    gauges.offset.set({}, offset)
+    if (space) gauges.quotaRatio.set({}, 1 - space.freeBytes / space.limitBytes)
   })
 }
 
 function openGauges(set: MetricSet) {
   const gauge = <L extends string = never>(name: string, help: string, ...labels: readonly L[]): GaugeMetric<L> => set.gauge({ name: `mlops_${name}`, help, labels })
+  const total = <L extends string = never>(name: string, help: string, ...labels: readonly L[]): TotalMetric<L> => set.total({ name: `mlops_${name}`, help, labels })
   return {
     objects: gauge('storage_objects', 'Objects by the version that they are stored at; an empty version: without a readable header.', 'resource', 'version'),
     storedVersion: gauge('stored_version_info', 'Versions that stored objects may have; encoding is true for the one that they are written at.', 'resource', 'version', 'encoding'),
     epoch: gauge('fence_epoch', 'Changes of the encoding version or of storedVersions, counted.', 'resource'),
-    fencedWrites: gauge('fenced_writes_total', 'Writes that met a changed fence and were encoded anew.', 'resource'),
+    fencedWrites: total('fenced_writes_total', 'Writes that met a changed fence and were encoded anew.', 'resource'),
     phase: gauge('migration_phase', '1 for the phase of the last migration.', 'resource', 'phase'),
-    migrated: gauge('migration_objects_total', 'Objects of the last migration by what became of them.', 'resource', 'result'),
+    migrated: total('migration_objects_total', 'Objects of the last migration by what became of them.', 'resource', 'result'),
     remaining: gauge('migration_remaining', 'Objects that the migration has not dealt with.', 'resource'),
-    throttled: gauge('migration_throttle_seconds_total', 'Seconds for which the migration of this process held itself back.', 'resource', 'reason'),
+    throttled: total('migration_throttle_seconds_total', 'Seconds for which the migration of this process held itself back.', 'resource', 'reason'),
     checkpointAge: gauge('migration_last_checkpoint_age_seconds', 'Seconds since a migration that has not ended got further; above 60: it is stalled.', 'resource'),
     verifiedAt: gauge('verify_last_success_timestamp_seconds', 'When the last proof that found nothing bad was made.', 'resource'),
     verifiedRevision: gauge('verify_last_revision', 'Revision of the last proof.', 'resource'),
@@ -48,6 +51,8 @@ function openGauges(set: MetricSet) {
     bytes: gauge('store_bytes', 'Bytes of the store on disk.'),
     revision: gauge('store_revision', 'Revision of the store.'),
     compactedRevision: gauge('store_compacted_revision', 'Every revision below is gone.'),
+    offset: gauge('rv_offset', 'What a restore has added to the revisions of the store.'),
+    quotaRatio: gauge('store_quota_ratio', "Part of the store's room (quota of etcd, disk of the embedded store) that is not free; no value: nobody can tell."),
   }
 }
 

@@ -5,7 +5,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { MetricSet } from '../base/metrics.ts'
 import type { ResourceDefinition } from '../api/resource.ts'
-import { answerText, type Answer } from './answer.ts'
+import type { Answer } from './answer.ts'
 import { createDiscovery } from './discovery-answers.ts'
 import { createHealth, ping, type HealthCheck } from './health.ts'
 import { createOpenApi } from './openapi.ts'
@@ -32,7 +32,7 @@ export interface DocumentOptions {
 /** The handlers, each of which goes on when the path is not its own. */
 export function createDocuments(options: DocumentOptions): RequestHandler[] {
   const discovery = createDiscovery([...options.definitions, ...options.virtual])
-  const openapi = createOpenApi(options.definitions, options)
+  const openapi = createOpenApi([...options.definitions, ...options.virtual], options)
   const health = createHealth(healthChecks(options), options)
   const version = versionInfo(options.ownVersion)
   return [
@@ -44,7 +44,7 @@ export function createDocuments(options: DocumentOptions): RequestHandler[] {
       const negotiated = negotiatePlain(req.headers.accept, req)
       return { code: 200, headers: { 'content-type': negotiated.mediaType }, body: renderValue(negotiated, version) }
     }),
-    documents(async (req) => (req.path === '/metrics' ? answerText(200, await options.metrics.text()) : undefined)),
+    documents(async (req) => (req.path === '/metrics' ? { code: 200, headers: { 'content-type': options.metrics.contentType }, body: await options.metrics.text() } : undefined)),
   ]
 }
 

@@ -42,7 +42,7 @@ function schemas(served: ReturnType<typeof servedResources>, paths: readonly Pat
     const { group, names } = definition
     return [
       [definitionName(group, version.name, names.kind), objectSchema(definition, version, form)],
-      [definitionName(group, version.name, names.listKind), listSchema(definition, version, form)],
+      ...(definition.verbs?.includes('list') === false ? [] : [[definitionName(group, version.name, names.listKind), listSchema(definition, version, form)] as const]),
     ] as const
   })
   const shared = Object.entries(META_TYPES).map(([name, type]) => [metaTypeName(name), type] as const)

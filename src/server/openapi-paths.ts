@@ -30,12 +30,13 @@ export interface Path {
 
 /** The encodings of bodies and answers. */
 export const BODY_TYPES = ['application/json', 'application/yaml']
-const PATCH_TYPES = ['application/json-patch+json', 'application/merge-patch+json', 'application/apply-patch+yaml']
+const MERGE_PATCH = 'application/merge-patch+json'
+const PATCH_TYPES = ['application/json-patch+json', MERGE_PATCH, 'application/apply-patch+yaml']
 
 /** The definition of the scale subresource's kind. */
 export const SCALE = 'io.k8s.api.autoscaling.v1.Scale'
 
-/** The paths of one version of a resource. */
+/** The paths of one version of a resource; of one that is not stored, those of its verbs. */
 export function resourcePaths(definition: ResourceDefinition, version: VersionDefinition): Path[] {
   const { group, names, scope } = definition
   const namespaced = scope === 'Namespaced'
@@ -53,7 +54,18 @@ export function resourcePaths(definition: ResourceDefinition, version: VersionDe
     if (!version.subresources?.[subresource]) continue
     paths.push({ path: `${collection}/{name}/${subresource}`, parameters: one, operations: [make.read(subresource), make.replace(subresource), make.patch(subresource)] })
   }
-  return paths
+  return definition.verbs ? paths.map((path) => limitTo(path, definition.verbs as readonly string[])).filter(({ operations }) => operations.length > 0) : paths
+}
+
+const VERBS: Readonly<Record<string, string>> = { post: 'create', put: 'update' }
+
+// What is not stored knows no dry run, no field managers and no versions of its own.
+function limitTo(path: Path, verbs: readonly string[]): Path {
+  const operations = path.operations.filter(({ action }) => verbs.includes(VERBS[action] ?? action))
+  return {
+    ...path,
+    operations: operations.map((operation) => ({ ...operation, parameters: [], ...(operation.body && operation.action === 'patch' && { body: { ...operation.body, mediaTypes: [MERGE_PATCH] } }) })),
+  }
 }
 
 type Subresource = '' | 'status' | 'scale'

@@ -100,6 +100,12 @@ for (const version of KUBECTL_VERSIONS) {
     test('explain, api-resources, wait', async () => {
       assert.match(ok(await k(['explain', 'nvj.spec.activeDeadlineSeconds'])), /VERSION: +v1\n[\s\S]*FIELD: activeDeadlineSeconds/)
       assert.match(ok(await k(['explain', 'nvj.spec.timeoutSeconds', '--api-version', 'mlops.dev/v1alpha1'])), /FIELD: timeoutSeconds/)
+      assert.match(ok(await k(['explain', 'storagemigrations.spec.rate'])), /GROUP: +admin\.mlops\.dev\nKIND: +StorageMigration\nVERSION: +v1alpha1\n[\s\S]*FIELD: rate <integer>[\s\S]*Objects a second at most/)
+      assert.match(ok(await k(['explain', 'storagetrims', '--recursive'])), /KIND: +StorageTrim\n[\s\S]* encodingVersion\t<string>/)
+      const administration = ok(await k(['api-resources', '--api-group', 'admin.mlops.dev', '-o', 'wide']))
+      assert.match(administration, /^storages +admin\.mlops\.dev\/v1alpha1 +false +Storage +get,list,patch,update *$/m)
+      assert.match(administration, /^storagetrims +admin\.mlops\.dev\/v1alpha1 +false +StorageTrim +create *$/m)
+      assert.match(ok(await k(['get', 'storages'])), /^NAME +WRITTEN AT +STORED +OBJECTS +NEXT\n/)
       assert.match(ok(await k(['api-resources'])), /notebookvalidationjobs +nvj +mlops.dev\/v1 +true +NotebookValidationJob/)
       assert.match(ok(await k(['api-versions'])), /mlops.dev\/v1alpha1/)
       ok(await k(['create', '-f', '-'], job('waits')))

@@ -1,17 +1,18 @@
 /** The resources of `admin.mlops.dev`: virtual, made of what the storage is; a resource for each thing that a role may be allowed. */
 import type { PrinterColumn, ResourceDefinition } from '../../api/resource.ts'
+import { ADMIN_SCHEMAS } from './schemas.ts'
 
 export const ADMIN_GROUP = 'admin.mlops.dev'
 export const ADMIN_VERSION = 'v1alpha1'
 
 const column = (name: string, jsonPath: string, type: PrinterColumn['type'] = 'string'): PrinterColumn => ({ name, type, jsonPath })
 
-function define(kind: string, plural: string, verbs: readonly string[], columns: readonly PrinterColumn[]): ResourceDefinition {
+function define(kind: string, plural: keyof typeof ADMIN_SCHEMAS, verbs: readonly string[], columns: readonly PrinterColumn[]): ResourceDefinition {
   return {
     group: ADMIN_GROUP,
     scope: 'Cluster',
     names: { plural, singular: kind.toLowerCase(), kind, listKind: `${kind}List` },
-    versions: [{ name: ADMIN_VERSION, served: true, storage: true, schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, additionalPrinterColumns: columns }],
+    versions: [{ name: ADMIN_VERSION, served: true, storage: true, schema: ADMIN_SCHEMAS[plural], additionalPrinterColumns: columns }],
     verbs,
   }
 }
@@ -34,8 +35,8 @@ export const ADMIN_DEFINITIONS = {
   storageverifications: define('StorageVerification', 'storageverifications', ['create'], VERIFIED),
   /** Create takes away the versions that the last proof found no object at. */
   storagetrims: define('StorageTrim', 'storagetrims', ['create'], STORED),
-  /** Create records that `spec.version` is never stored again. */
-  storageretirements: define('StorageRetirement', 'storageretirements', ['create'], STORED),
+  /** Create takes `spec.version` out of all objects and records that it is never stored again: a migration in all else, and steered as one. */
+  storageretirements: define('StorageRetirement', 'storageretirements', ['create'], [column('Version', '.spec.version'), column('Phase', '.status.phase')]),
   /** Objects that cannot be used, named RESOURCE:NAMESPACE:NAME; uid and resourceVersion name the value. Update replaces it, delete is for good. */
   quarantinedobjects: define('QuarantinedObject', 'quarantinedobjects', ['delete', 'get', 'list', 'update'], [
     column('Class', '.status.class'), column('Bytes', '.status.bytes', 'integer'), column('Message', '.status.message'), column('Age', '.metadata.creationTimestamp', 'date'),
