@@ -64,8 +64,10 @@ async function attempt(store: ResourceStore, live: LiveEntry, deletion: DeleteOp
     }
     return { kind: 'removed', status: deleted(store.resource, name, metadata.uid) }
   }
-  if (options.dryRun) return { kind: 'pending', result: unstored(step, store, options.version, live.revision) }
-  const outcome = await commitObject(store, { key: live.key, expected: live.revision, hub: step, current: live.value })
+  // What the request version does not have, and no lens keeps, is lost as by every write through it.
+  const hub = store.conversion.lift(store.codec.view(step, options.version), options.version, live.hub)
+  if (options.dryRun) return { kind: 'pending', result: unstored(hub, store, options.version, live.revision) }
+  const outcome = await commitObject(store, { key: live.key, expected: live.revision, hub, current: live.value })
   if (outcome.kind === 'lost') return { kind: 'lost', live: toLive(store, live.key, outcome.live) }
   return { kind: 'pending', result: { ready: store.codec.encode(live.key, outcome.value, options.version), revision: outcome.revision } }
 }
