@@ -17,7 +17,7 @@ function objectOf(description: string, spec: Readonly<Record<string, Schema>>, s
 
 const ABOUT: Readonly<Record<string, string>> = { spec: 'What is asked for.', status: 'What there is, or what was found.' }
 
-const NAMED = 'Its name is the resource that it is about, such as notebookvalidationjobs.mlops.dev.'
+const NAMED = 'Its name is the resource that it is about, as PLURAL.GROUP.'
 
 const PROOF = value('The last scan of all objects: endRevision, at, keys, byVersion, undecodable.')
 
