@@ -144,8 +144,9 @@ export function beginRetirement(
   if (fence.mode !== 'ReadWrite') throw new Refused('Frozen', `${resource} is ${fence.mode}: end that first`)
   if (fence.retiredVersions.some((retired) => retired.version === version)) throw new Refused('RetiredVersion', `${version} of ${resource} is retired already`)
   if (storedVersionNames(fence).includes(version)) throw new Refused('StillStored', `${version} of ${resource} may still be stored: migrate first`)
-  if (change.compactedRevision <= fence.modRevision) {
-    throw new Refused('StillStored', `the history of ${resource} may still have ${version}: wait until the store is compacted beyond revision ${fence.modRevision}`)
+  // At the revision of the fence no object had it.
+  if (change.compactedRevision < fence.modRevision) {
+    throw new Refused('StillStored', `the history of ${resource} may still have ${version}: wait some minutes, until the store keeps none from before revision ${fence.modRevision}`)
   }
   return put({ resource, fence }, { ...fence, job, retiring: version })
 }

@@ -179,14 +179,16 @@ class Direct implements DirectStorage {
     return await this.status(resource)
   }
 
-  async retire(resource: string, version: string): Promise<Migration> {
+  async retire(resource: string, version: string, { rate }: { rate?: number } = {}): Promise<Migration> {
     const known = this.#known(resource)
     await this.#fence(resource)
     checkVersion(known, version)
-    await this.#runner.start(known, { retiring: version })
+    await this.#runner.start(known, { retiring: version, ...(rate !== undefined && rate > 0 && { rateLimit: rate }) })
     const found = (await this.migration(resource)) as Migration
-    if (found.retiring === version) return found
-    throw new Refused('MigrationUnfinished', `migration ${found.id} of ${resource} has not ended: let it end with migrate, or abort it`)
+    // This process was at work on something else.
+    if (found.retiring !== version) throw new Refused('MigrationUnfinished', `migration ${found.id} of ${resource} has not ended: let it end with migrate, or abort it`)
+    if (rate !== undefined) await limitMigration(this.#backend, resource, rate, this.#options.clock.now())
+    return found
   }
 
   async listQuarantined(resource: string): Promise<readonly QuarantinedObject[]> {

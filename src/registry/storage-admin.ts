@@ -106,7 +106,7 @@ export interface StorageAdmin {
   verify(resource: string, options: { readonly deep?: boolean } & Observed): Promise<Verification>
   trim(resource: string): Promise<StorageStatus>
   /** Begins to retire a version, so that nothing is stored at it or names it ever again, or continues that; resolves when it is under way. It is a migration in all else. */
-  retire(resource: string, version: string): Promise<Migration>
+  retire(resource: string, version: string, options?: { readonly rate?: number }): Promise<Migration>
   listQuarantined(resource: string): Promise<readonly QuarantinedObject[]>
   /** The value of a key that cannot be used, whether it is in quarantine already or not. */
   showQuarantined(resource: string, key: string): Promise<QuarantinedContent>

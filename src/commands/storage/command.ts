@@ -57,10 +57,13 @@ function addVersionCommands(add: Add, options: ToOptions, { exit }: Outside): vo
     const { runTrim } = await import('./versions.ts')
     exit(await runTrim(options(flags)))
   })
-  add('retire-version <VERSION>', 'takes the version out of all objects and records that nothing is ever stored at it again, so that a later release may drop it; continues where it was left').action(async (version: string, flags: Flags) => {
-    const { runRetireVersion } = await import('./migrate.ts')
-    exit(await runRetireVersion(options(flags, true), version))
-  })
+  add('retire-version <VERSION>', 'takes the version out of all objects and records that nothing is ever stored at it again, so that a later release may drop it; continues where it was left')
+    .addOption(rateOption())
+    .action(async (version: string, flags: Flags & { readonly rate?: number }) => {
+      const { runRetireVersion } = await import('./migrate.ts')
+      const { rate } = flags
+      exit(await runRetireVersion(options(flags, true), { version, ...(rate !== undefined && { rate }) }))
+    })
 }
 
 function addVersionChange(command: Command): Command {
@@ -79,12 +82,16 @@ function parseRate(text: string): number {
   return rate
 }
 
+function rateOption(): Option {
+  return new Option('--rate <N>', 'objects a second at most, kept until it is given anew; 0, as at first: as fast as others notice nothing').argParser(parseRate)
+}
+
 function addMigrate(add: Add, options: ToOptions, { exit }: Outside): void {
   const only = (name: string): string[] => ['dryRun', 'pause', 'resume', 'abort'].filter((other) => other !== name)
   const action = (flags: Flags) => (flags.dryRun ? 'dry-run' : flags.pause ? 'pause' : flags.abort ? 'abort' : 'run')
   addVersionChange(add('migrate', 'writes every object at the version that is set, proves it, and takes the other versions away; continues where it was left'))
     .option('--to <VERSION>', 'set this version first')
-    .addOption(new Option('--rate <N>', 'objects a second at most, kept until it is given anew; 0, as at first: as fast as others notice nothing').argParser(parseRate))
+    .addOption(rateOption())
     .addOption(new Option('--dry-run', 'only say what would be done').conflicts(only('dryRun')))
     .addOption(new Option('--pause', 'let the migration rest, whoever runs it').conflicts(only('pause')))
     .addOption(new Option('--resume', 'continue it, as without this').conflicts(only('resume')))

@@ -62,10 +62,10 @@ async function run(context: CommandContext, resource: string, { to, acceptRollba
 }
 
 /** Retires a version, followed until its end. */
-export function runRetireVersion(options: CommandOptions, version: string): Promise<number> {
+export function runRetireVersion(options: CommandOptions, { version, rate }: { readonly version: string; readonly rate?: number }): Promise<number> {
   return runStorageCommand(options, async (context) => {
     const { resource } = await chooseResource(context)
-    return await carryOut(context, resource, () => context.admin.retire(resource, version))
+    return await carryOut(context, resource, () => context.admin.retire(resource, version, rate === undefined ? {} : { rate }))
   })
 }
 

@@ -33,7 +33,7 @@ export function openRemoteStorage(kubeconfig: string): StorageAdmin {
     abort: (resource) => one<Migration>({ method: 'DELETE', path: pathOf('storagemigrations', resource) }),
     verify: (resource, { deep = false, signal }) => post<Verification>('storageverifications', resource, { deep }, { signal, idleMs: SCAN_IDLE_MS }),
     trim: (resource) => post<StorageStatus>('storagetrims', resource),
-    retire: (resource, version) => post<Migration>('storageretirements', resource, { version }, { idleMs: SCAN_IDLE_MS }),
+    retire: (resource, version, { rate } = {}) => post<Migration>('storageretirements', resource, { version, rate }, { idleMs: SCAN_IDLE_MS }),
     listQuarantined: async (resource) => (await all<QuarantinedObject>('quarantinedobjects')).filter((found) => found.resource === resource),
     showQuarantined: (resource, key) => get<QuarantinedContent>('quarantinedobjects', quarantinedName(resource, key)),
     async replaceQuarantined(resource, key, object, { modRevision, sha256 }) {

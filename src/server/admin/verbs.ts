@@ -50,7 +50,7 @@ export function adminVerbs(): Readonly<Record<AdminResourceName, Readonly<Record
       },
     },
     storagetrims: { create: async ({ storage, body }) => storageObject(await storage.trim(named(body)), 'StorageTrim') },
-    storageretirements: { create: async ({ storage, body }) => migrationObject(await storage.retire(named(body), required(body, 'version')), 'StorageRetirement') },
+    storageretirements: { create: async ({ storage, body }) => migrationObject(await storage.retire(named(body), required(body, 'version'), rateOf(body)), 'StorageRetirement') },
     quarantinedobjects: { list: listQuarantined, get: getQuarantined, update: replaceQuarantined, delete: deleteQuarantined },
     storagebackups: {
       get: async ({ storage, name }) => {
