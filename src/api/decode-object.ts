@@ -17,14 +17,12 @@ export type BodyMediaType = 'application/json' | 'application/yaml'
 export interface DecodedObject {
   readonly object: KubeObject
   readonly findings: string[]
-  /** The kind is another than expected: nothing may be pruned or defaulted, and validation refuses it (422). */
-  readonly wrongKind: boolean
   /** The version is another than expected: the error to answer with after all that strict decoding finds. */
   readonly wrongVersion?: StatusError
 }
 
 /**
- * Decodes a request body. Throws StatusError 400 with upstream's texts; a wrong kind is only reported. `strict` is true for
+ * Decodes a request body. Throws StatusError 400 with upstream's texts; another kind is left to validation. `strict` is true for
  * fieldValidation Strict and Warn, false for Ignore: one text depends on it, and Ignore collects no findings. `yaml` decodes a YAML body;
  * default: here and now.
  */
@@ -137,7 +135,7 @@ function accept(value: JsonObject, expected: GroupVersionKind, findings: string[
   if (metadata === undefined || metadata === null) object.metadata = {}
   const wanted = formatApiVersion(expected.group, expected.version)
   const actual = object.apiVersion.startsWith('/') ? object.apiVersion.slice(1) : object.apiVersion
-  const decoded = { object, findings, wrongKind: object.kind !== expected.kind }
+  const decoded = { object, findings }
   if (actual === wanted) return decoded
   return { ...decoded, wrongVersion: badRequest(`the API version in the data (${actual}) does not match the expected API version (${wanted})`) }
 }

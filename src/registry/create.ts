@@ -9,7 +9,7 @@ import { commitObject, type WriteOutcome } from './commit-object.ts'
 import { endpointOf } from './ownership.ts'
 import { parseUintError } from './resource-version.ts'
 import { relativeKey, requestVersion, type ResourceStore } from './resource-store.ts'
-import { hasStatusSubresource, settleDecoded, settleNamespace, unstored, type WriteOptions, type WriteResult } from './write.ts'
+import { hasStatusSubresource, settleDecoded, settleNamespace, unreadOf, unstored, type WriteOptions, type WriteResult } from './write.ts'
 
 const NAME_ATTEMPTS = 8
 
@@ -71,12 +71,12 @@ async function storeNew(store: ResourceStore, object: KubeObject, options: Write
   const revision = sent !== '' && parseUintError(sent) === undefined ? Number(sent) : 0
   if (!options.dryRun && revision !== 0) throw rawError('resourceVersion should not be set on objects to be created')
   const key = relativeKey(store.definition, options.namespace, object.metadata.name ?? '')
-  const hub = store.conversion.lift(object, options.version)
+  const hub = store.codec.lift(object, options.version)
   if (options.dryRun) {
     const live = await store.backend.get(store.prefix + key)
     return live ? { kind: 'exists', terminating: isTerminating(store, live.value) } : { kind: 'result', result: { ...unstored(hub, store, options.version, revision || undefined), created: true } }
   }
-  const outcome: WriteOutcome = await commitObject(store, { key, expected: 0, hub, unread: options.unread?.(), mayLoseManagedFields: options.unread === undefined })
+  const outcome: WriteOutcome = await commitObject(store, { key, expected: 0, hub, unread: unreadOf(store, options), mayLoseManagedFields: options.unread === undefined })
   if (outcome.kind === 'lost') return { kind: 'exists', terminating: outcome.live !== undefined && isTerminating(store, outcome.live.value) }
   const ready = store.codec.encode(key, outcome.value, options.version)
   return { kind: 'result', result: { ready, revision: outcome.revision, created: true } }

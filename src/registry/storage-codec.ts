@@ -28,6 +28,8 @@ export interface StorageCodec extends Codec {
   view(hubObject: KubeObject, version: string): KubeObject
   /** Who owns the fields of objects, and the versions that they name. */
   readonly owners: FieldOwners
+  /** What a request of a version wrote → hub object; `live` is the hub object that it replaces. Like upstream's converter it drops what the hub version does not know. */
+  lift(object: KubeObject, version: string, live?: KubeObject): KubeObject
   /** Versions whose stored bytes can be decoded. */
   readonly decodable: readonly string[]
 }
@@ -88,6 +90,10 @@ export function createStorageCodec(definition: ResourceDefinition, conversion: C
     decodable: definition.versions.map((v) => v.name),
     open: load,
     view,
+    lift(object, name, live) {
+      const lifted = conversion.lift(object, name, live)
+      return name === conversion.hub ? lifted : shape(lifted, version(conversion.hub), { defaults: false })
+    },
     seal(hubObject, name, unread) {
       const stored = conversion.store(hubObject, name)
       const known = name === conversion.hub ? stored.object : shape(stored.object, version(name), { defaults: false })

@@ -15,7 +15,7 @@ import { currentEntry, latestEntry, toLive, type LiveEntry } from './live-entry.
 import { endpointOf } from './ownership.ts'
 import { parseUintError } from './resource-version.ts'
 import { relativeKey, requestVersion, type ResourceStore } from './resource-store.ts'
-import { encodeView, hasStatusSubresource, settleDecoded, unstored, type WriteOptions, type WriteResult } from './write.ts'
+import { encodeView, hasStatusSubresource, settleDecoded, unreadOf, unstored, type WriteOptions, type WriteResult } from './write.ts'
 
 /** The live object as the request version shows it, resourceVersion attached, and in hub form → the object to store, pruned and defaulted. */
 export type Transform = (live: KubeObject, hub: KubeObject) => KubeObject
@@ -138,14 +138,14 @@ function prepare(store: ResourceStore, admitted: KubeObject, old: KubeObject, op
 }
 
 async function storeUpdated(store: ResourceStore, live: LiveEntry, object: KubeObject, options: UpdateOptions): Promise<Attempt> {
-  const hub = store.conversion.lift(object, options.version, live.hub)
+  const hub = store.codec.lift(object, options.version, live.hub)
   if (options.dryRun) return { kind: 'done', result: unstored(hub, store, options.version, live.revision) }
   if (endsDeletion(object, live.hub) && !store.strategy.holdDeletion?.(hub)) {
     const outcome = await commitObject(store, { key: live.key, expected: live.revision })
     if (outcome.kind === 'lost') return lost(store, live.key, outcome.live)
     return { kind: 'done', result: { ready: encodeView(store, hub, options.version), revision: live.revision } }
   }
-  const outcome = await commitObject(store, { key: live.key, expected: live.revision, hub, current: live.value, unread: options.unread?.(), mayLoseManagedFields: options.kind !== 'apply' })
+  const outcome = await commitObject(store, { key: live.key, expected: live.revision, hub, current: live.value, unread: unreadOf(store, options), mayLoseManagedFields: options.kind !== 'apply' })
   if (outcome.kind === 'lost') return lost(store, live.key, outcome.live)
   const result = { ready: store.codec.encode(live.key, outcome.value, options.version), revision: outcome.revision }
   return { kind: outcome.kind === 'unchanged' ? 'unchanged' : 'done', result }

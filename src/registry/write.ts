@@ -36,6 +36,11 @@ export interface WriteResult {
   readonly created?: true
 }
 
+/** What is stored of an apply though no reader sees it: nothing, when its object is converted first. */
+export function unreadOf({ conversion }: Pick<ResourceStore, 'conversion'>, { unread, version }: Pick<WriteOptions, 'unread' | 'version'>): JsonObject | undefined {
+  return version === conversion.hub ? unread?.() : undefined
+}
+
 /** The result of a write that was not stored: the object as it would be read. */
 export function unstored(hub: KubeObject, store: ResourceStore, version: string, revision?: number): WriteResult {
   const value = store.codec.seal(hub, store.fence.current().encodingVersion)

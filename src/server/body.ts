@@ -5,7 +5,7 @@ import {
   type BodyMediaType, type DecodedObject, type YamlDecoder,
 } from '../api/codec.ts'
 import { isObject, parseApiVersion, type GroupVersionKind, type JsonObject, type KubeObject } from '../api/object.ts'
-import type { VersionDefinition } from '../api/resource.ts'
+import { findVersion, type ResourceDefinition, type VersionDefinition } from '../api/resource.ts'
 import { receive, receiveMetadata } from '../api/receive.ts'
 import { badRequest, requestEntityTooLarge, unsupportedMediaType } from '../api/status.ts'
 import { DELETE_OPTIONS } from '../api/protobuf-meta.ts'
@@ -53,16 +53,24 @@ export async function receiveBody(context: RequestContext, bytes: Uint8Array, me
   const gvk = { group: store.definition.group, version: version.name, kind: store.definition.names.kind }
   const decoded: DecodedObject =
     mediaType === PROTOBUF
-      ? { object: decodeProtobuf(context, bytes), findings: [], wrongKind: false }
+      ? { object: decodeProtobuf(context, bytes), findings: [] }
       : decodeObject(bytes, mediaType as BodyMediaType, gvk, { strict: validation !== 'Ignore', yaml: await yamlDecoder(context, bytes, mediaType) })
-  // A wrong kind is refused by validation, on the object as it was sent.
-  const foreign = decoded.wrongKind || decoded.wrongVersion !== undefined
-  const received = receiveOr400(decoded.object, foreign ? undefined : version, gvk)
+  const received = receiveOr400(decoded.object, sentVersion(store.definition, decoded.object), gvk)
   const findings = [...decoded.findings, ...received.findings]
   if (validation === 'Strict' && findings.length > 0) throw strictDecodingError(decoded.object, gvk, findings)
   if (validation === 'Warn') for (const text of findingsAsWarnings(findings)) context.warnings.add(text)
   if (decoded.wrongVersion) throw decoded.wrongVersion
   return received.object
+}
+
+/**
+ * The version by which a body is pruned: its own, which may be another than that of the request; one that is not defined has no fields. Nothing for another
+ * kind, which is looked at no further: validation refuses it as it was sent. upstream: unstructuredSchemaCoercer.apply
+ */
+export function sentVersion(definition: ResourceDefinition, { apiVersion, kind }: Partial<KubeObject>): VersionDefinition | undefined {
+  const { group, version } = parseApiVersion(apiVersion ?? '')
+  if (group !== definition.group || kind !== definition.names.kind) return undefined
+  return findVersion(definition, version) ?? { name: version, served: false, storage: false, schema: { type: 'object' } }
 }
 
 function receiveOr400(object: KubeObject, version: VersionDefinition | undefined, gvk: GroupVersionKind) {

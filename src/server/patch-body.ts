@@ -14,6 +14,7 @@ import { badRequest, fieldError, invalid, invalidPatch, StatusError, unsupported
 import type { Configuration } from '../registry/apply.ts'
 import type { ResourceStore } from '../registry/resource-store.ts'
 import { checkName, settleNamespace } from '../registry/write.ts'
+import { sentVersion } from './body.ts'
 import { objectNamespace, type RequestContext } from './context.ts'
 import type { FieldValidation } from './options.ts'
 
@@ -116,10 +117,10 @@ function strategicPatch(text: string): JsonObject {
 
 /** A patched object goes the way of an update's body. Throws 400 and 422. */
 export function receivePatched(context: RequestContext, { value: patched, text }: Patched, patchFindings: readonly string[], validation: FieldValidation): KubeObject {
-  const { version, info, warnings } = context
+  const { store, info, warnings } = context
   const refuse = (detail: string) => invalidPatch(text(), detail)
   const wrongType = checkType(context, patched, text, refuse)
-  const received = receiveOr(patched as KubeObject, wrongType ? undefined : version, refuse)
+  const received = receiveOr(patched as KubeObject, sentVersion(store.definition, patched as KubeObject), refuse)
   const findings = [...patchFindings, ...received.findings]
   if (validation === 'Strict' && findings.length > 0) throw refuse(`strict decoding error: ${findings.join(', ')}`)
   if (validation === 'Warn') for (const text of findingsAsWarnings(findings)) warnings.add(text)

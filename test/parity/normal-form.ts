@@ -141,6 +141,9 @@ function sortedStatus(status: Record<string, unknown>): unknown {
   const { details, message } = status
   // Which of several errors are named is random.
   if (typeof message === 'string' && message.includes('create typed patch object')) return { ...status, message: message.replace(/\): [\s\S]*/, ')') }
+  if (typeof message === 'string' && message.includes(': field not declared in schema')) {
+    return { ...status, message: message.replace(/(errors:\n[\s\S]*?)?\.\S*: field not declared in schema[\s\S]*/, '<undeclared>') }
+  }
   if (!isRecord(details) || !Array.isArray(details.causes) || details.causes.length === 0) return status
   const causes = [...(details.causes as unknown[])].sort(byText)
   return { ...status, details: { ...details, causes }, ...(typeof message === 'string' ? { message: sortedAggregate(message) } : {}) }

@@ -60,10 +60,10 @@ async function inTime(answer: Promise<RawAnswer>): Promise<RawAnswer> {
   }
 }
 
-// The order of the entries of managedFields and of causes depends on chance, which is seen to where YAML is parsed.
+// The order of the entries of managedFields, of causes and of the resources of discovery depends on chance, which is seen to where YAML is parsed.
 function bodyOf({ status, text, headers }: RawAnswer, { stream, h }: ChainStep): unknown {
   if (headers.some(([name, value]) => name === 'content-type' && value.includes('protobuf'))) return undefined
-  const yaml = h?.Accept?.includes('yaml') && /managedFields:|^ {2}- field:/m.test(text)
+  const yaml = h?.Accept?.includes('yaml') && /managedFields:|^ {2}- field:|^kind: APIResourceList/m.test(text)
   if (yaml) return parseBody(encodeJson(decodeYaml(text).value), false, exactNumber)
   if (stream === undefined || status !== 200) return parseBody(text, false, exactNumber)
   const frames = parseBody(text, true, exactNumber)

@@ -30,7 +30,7 @@ const FEW_SAMPLES = 60
 
 /** The kinds, with samples made from the seed. */
 export function liveKinds(seed: number): LiveKind[] {
-  const recorded = [['widgets', 5], ['gadgets', 1], ['notebookvalidationjobs', 2]] as const
+  const recorded = [['widgets', 5], ['gadgets', 1], ['notebookvalidationjobs', 2], ['crontabs', 4], ['routes', 2], ['policies', 2]] as const
   return [
     ...recorded.map(([name, weight]) => {
       const definition = loadDefinition(name)
@@ -104,6 +104,16 @@ const VALUES: Readonly<Record<string, readonly Json[]>> = {
   'spec.union': [{ a: 'x' }, { b: 'x' }, { a: 'x', c: 2 }],
   'spec.ports[].name': ['p1', 'p2', 'p3', 'p4'],
   'spec.timeoutSeconds': [60, 3600, 86400],
+  'spec.cronSpec': ['* * * * *', '*/5 1 2 3 *'],
+  'spec.target.host': ['localhost', 'example.com'],
+  'spec.weight': [0, 1, 0.5, new Float(1)],
+  'spec.rules[].timeout': ['5s', '1h30m', '10ms'],
+  'spec.rules[].backendRefs[].name': ['a', 'b'],
+  'spec.hostnames[]': ['a.example', '*.b'],
+  'spec.template': [{ apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } }, { apiVersion: 'apps/v1', kind: 'Deployment', spec: { size: 3 } }],
+  'spec.resources.limits.*': [1, '500m', '2Gi'],
+  'spec.level': [1, 2, 3],
+  'spec.deadline': [0, 100, null],
   'status.selector': ['app=a', 'app in (a,b)', ''],
 }
 
