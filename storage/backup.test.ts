@@ -126,6 +126,9 @@ test('a bundle whose revision leaves no room above it is no bundle', async () =>
     const bundle = at(await take(old), 1).map((line) => line.replace('"revision":1', `"revision":${revision}`))
     await assert.rejects(checkBundle(from(bundle)), { reason: 'DamagedBundle' })
   }
+  await using target = openMemoryBackend()
+  const bundle = await take(old)
+  await assert.rejects(restore(target, () => from(bundle), { ...into, above: Number.MAX_SAFE_INTEGER }), { reason: 'RestoredSnapshot', message: /remove it$/ })
 })
 
 test('a restore that dies leaves resources that no program serves', async () => {

@@ -104,7 +104,8 @@ async function* readBundle(lines: AsyncIterable<string>): AsyncGenerator<BundleE
     }
     held = line
   }
-  const trailer = parse(held ?? '') as Partial<BundleTrailer>
+  if (held === undefined) throw new Refused('DamagedBundle', 'the bundle is empty')
+  const trailer = parse(held) as Partial<BundleTrailer>
   if (!header || trailer.count !== count || trailer.sha256 !== digest.digest('hex')) {
     throw new Refused('DamagedBundle', `the bundle is cut off or was changed: its last line does not match the ${count} entries before it`)
   }
@@ -183,6 +184,7 @@ async function checkEmpty(backend: Backend): Promise<void> {
 /** Writes the records of the store, on the condition that it is still empty; returns it at the revisions that it has from then on. */
 async function beginStore(empty: Backend, header: BundleHeader, { program, clock, above = 0 }: RestoreOptions): Promise<Backend> {
   const floor = Math.max(header.revision, above) + MARGIN
+  if (floor >= HIGHEST_REVISION) throw new Refused('RestoredSnapshot', `clients may have seen revision ${above}, and no store counts on from there: if the high-water mark is damaged, remove it`)
   const offset = Math.max(0, floor - (await empty.currentRevision()))
   const format = newStoreFormat(program, clock, offset > 0 ? STORE_FORMAT : PLAIN_FORMAT)
   const records: [key: string, record: object][] = [[FORMAT_KEY, format]]

@@ -88,5 +88,6 @@ export function backoffMs(failures: number, clock: Clock): number {
 
 /** Why an attempt failed. */
 export function reason(err: unknown): string {
-  return isRpcFailure(err) ? err.details : err instanceof Error ? err.message : 'no member was tried in time'
+  // grpc-js ends with the beginning of a note where it has none.
+  return isRpcFailure(err) ? err.details.replace(/\.? Resolution note: $/, '') : err instanceof Error ? err.message : 'no member was tried in time'
 }

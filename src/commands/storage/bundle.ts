@@ -1,6 +1,6 @@
 /** `storage backup` and `storage restore`: a bundle in a file. */
 import { createReadStream } from 'node:fs'
-import { open, rename, rm } from 'node:fs/promises'
+import { open, rename, rm, stat } from 'node:fs/promises'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { Compacted } from '../../../storage/backend.ts'
@@ -62,6 +62,7 @@ export async function runRestore(options: CommandOptions, file: string): Promise
   const display = options.err.isTTY ? openProgress(options.err) : undefined
   try {
     if (place.kind !== 'store') throw new UsageError('restore needs the store itself, which no server may use: give --data-dir or --etcd-servers')
+    if (!(await stat(file)).isFile()) throw new UsageError(`${file} is no file: a bundle is read twice`)
     if (place.config.etcdServers.length === 0) makeDirectories(place.config.dataDir)
     const { backend, mark } = await openBackend(place.config, { clock, log })
     try {

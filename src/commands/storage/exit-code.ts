@@ -4,6 +4,7 @@
  */
 import { BackendError } from '../../../storage/backend.ts'
 import { EXIT_CODES, Refused, type RefusalReason } from '../../../storage/refused.ts'
+import { StoreLocked } from '../../../storage/sqlite-protocol.ts'
 import { ConfigError } from '../../config.ts'
 import type { Migration } from '../../registry/storage-admin.ts'
 
@@ -15,12 +16,16 @@ export const UNAVAILABLE = EXIT_CODES.StoreUnavailable
 /** A command line that makes no sense. */
 export class UsageError extends Error {}
 
+/** What the file system says of a file that was named. */
+const FILE_ERRORS = new Set(['ENOENT', 'EACCES', 'EPERM', 'EISDIR', 'ENOTDIR', 'EEXIST', 'EROFS', 'ENAMETOOLONG'])
+
 /** The exit code of an error. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof Refused) return error.exitCode
   if (error instanceof UsageError || error instanceof ConfigError) return 2
+  if (error instanceof StoreLocked) return EXIT_CODES.LostOwnership
   if (error instanceof BackendError) return UNAVAILABLE
-  return 1
+  return error instanceof Error && 'code' in error && FILE_ERRORS.has(String(error.code)) ? 2 : 1
 }
 
 const PHASES: Partial<Record<Migration['phase'], number>> = { Succeeded: 0, Paused: EXIT_CODES.StillStored, Failed: EXIT_CODES.OldObjectsFound, Blocked: EXIT_CODES.Quarantined, Aborted: EXIT_CODES.Aborted }

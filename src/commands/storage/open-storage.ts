@@ -1,7 +1,7 @@
 /** Where a storage command works: on a store that it opens itself, or through a running server. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Backend } from '../../../storage/backend.ts'
+import { Unavailable, type Backend } from '../../../storage/backend.ts'
 import { Refused } from '../../../storage/refused.ts'
 import { StoreLocked } from '../../../storage/sqlite-protocol.ts'
 import { readStoreFormat, STORE_FORMAT } from '../../../storage/store-format.ts'
@@ -15,6 +15,7 @@ import { coreResources } from '../../resources/core/index.ts'
 import { chooseResources } from '../choose-resources.ts'
 import { openBackend, storeDirectory } from '../open-backend.ts'
 import { programName } from '../own-version.ts'
+import { UsageError } from './exit-code.ts'
 
 /** What a command works with. */
 export interface OpenedStorage {
@@ -43,14 +44,31 @@ export async function openStorage(place: StoragePlace, around: Surroundings): Pr
     const kubeconfig = join(config.dataDir, 'kubeconfig')
     if (!(error instanceof StoreLocked) || !existsSync(kubeconfig)) throw error
     around.say(`the store is in use by process ${error.pid ?? 'unknown'}: asking the server of ${kubeconfig}`)
-    return await openRemote(kubeconfig)
+    return await openServerOf(kubeconfig, error)
   }
 }
 
 async function openRemote(kubeconfig: string): Promise<OpenedStorage> {
   const { openRemoteStorage } = await import('./remote-storage.ts')
-  const admin = openRemoteStorage(kubeconfig)
-  return { admin, remote: true, close: () => admin.close() }
+  try {
+    const admin = openRemoteStorage(kubeconfig)
+    return { admin, remote: true, close: () => admin.close() }
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error })
+  }
+}
+
+// Who has the store may be another command: its server, where there was one, does not answer then.
+async function openServerOf(kubeconfig: string, locked: StoreLocked): Promise<OpenedStorage> {
+  const opened = await openRemote(kubeconfig)
+  try {
+    await opened.admin.list()
+    return opened
+  } catch (error) {
+    await opened.close()
+    if (error instanceof Unavailable) throw locked
+    throw error
+  }
 }
 
 // Else a mistyped directory would become an empty store.
