@@ -63,6 +63,11 @@ describe('client-go', { skip: await whyNotBuilt(), concurrency: 1 }, () => {
     }])
   })
 
+  test('a watch that sees nothing is told how far it is', async () => {
+    const [{ events, reached } = {}] = await run('bookmarks')
+    assert.deepEqual([new Set(events), reached], [new Set(['BOOKMARK']), true])
+  })
+
   test('the scale client, through both versions', async () => {
     assert.deepEqual(await run('scale'), [{
       replicas: [1, 4, 6], spec: { image: 'i', replicas: 6 },

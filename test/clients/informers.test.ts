@@ -125,10 +125,10 @@ for (const { name, engine, streaming } of ROUNDS) {
       await pages.next('the first page', ({ what }) => what === 'first')
       informers.signal('SIGSTOP')
       // What is written to a connection reaches its reader however late: the change comes when there is none.
-      await server.stop()
+      await server.stop('SIGKILL')
       await server.start()
       await change('3')
-      await server.stop()
+      await server.stop('SIGKILL')
       await compact()
       await server.start()
       informers.signal('SIGCONT')

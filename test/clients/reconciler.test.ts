@@ -87,4 +87,8 @@ describe('controller-runtime', { skip: await whyNotBuilt(), concurrency: 1 }, ()
     await controller.next('it is finished', ({ what, name }) => what === 'finished' && name === 'mine')
     await eventually('checkpoints', checkpoints, 'another-0 another-1 secret-0 ')
   })
+
+  test('what happened is told in events', async () => {
+    await eventually('events', () => get('events', '--field-selector', 'reason=NoCredentials', '-o', 'jsonpath={range .items[*]}{.involvedObject.name} {.type}{end}'), 'secret Normal')
+  })
 })

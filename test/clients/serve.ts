@@ -11,7 +11,8 @@ export interface TrainingServer {
   readonly kubeconfig: string
   /** The one that runs now. */
   readonly product: Product
-  stop(): Promise<void>
+  /** Stops it in order, or as a crash would. */
+  stop(signal?: 'SIGKILL'): Promise<void>
   /** Starts it again on the same data and the same port. */
   start(): Promise<void>
 }
@@ -26,8 +27,8 @@ export async function startTraining(directory: string, options: { readonly args?
     get product() {
       return product
     },
-    async stop() {
-      await product.stop('SIGTERM')
+    async stop(signal) {
+      await product.stop(signal ?? 'SIGTERM')
     },
     async start() {
       product = await begin()

@@ -22,6 +22,7 @@ type scenario func(ctx context.Context, config *rest.Config, args []string) erro
 
 var scenarios = map[string]scenario{
 	"apply":     applyByTwo,
+	"bookmarks": awaitBookmark,
 	"core":      coreKinds,
 	"discovery": discover,
 	"events":    recordEvents,

@@ -61,7 +61,9 @@ func run(kubeconfig string) error {
 	if err != nil {
 		return err
 	}
-	reconciler := &trainingRunReconciler{client: manager.GetClient(), scheme: scheme, recorder: manager.GetEventRecorder("trainer")}
+	//nolint:staticcheck // The newer recorder writes events.k8s.io/v1, which a cluster has and this server does not serve.
+	recorder := manager.GetEventRecorderFor("trainer")
+	reconciler := &trainingRunReconciler{client: manager.GetClient(), scheme: scheme, recorder: recorder}
 	err = manager.GetFieldIndexer().IndexField(context.Background(), &v1.TrainingRun{}, credentialsIndex, credentialsOf)
 	if err != nil {
 		return err

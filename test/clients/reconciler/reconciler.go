@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -26,7 +26,7 @@ const (
 type trainingRunReconciler struct {
 	client   client.Client
 	scheme   *runtime.Scheme
-	recorder events.EventRecorder
+	recorder record.EventRecorder
 }
 
 // Reconcile makes the checkpoints of a run, takes those away that are too many, and says in the status how it stands.
@@ -125,7 +125,7 @@ func (r *trainingRunReconciler) updateStatus(ctx context.Context, run *v1.Traini
 		if err := r.client.Status().Patch(ctx, run, client.MergeFrom(before)); err != nil {
 			return err
 		}
-		r.recorder.Eventf(run, nil, corev1.EventTypeNormal, condition.Reason, "Reconcile", condition.Message)
+		r.recorder.Event(run, corev1.EventTypeNormal, condition.Reason, condition.Message)
 	}
 	status := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": v1.GroupVersion.String(), "kind": "TrainingRun",
