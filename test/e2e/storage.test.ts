@@ -142,20 +142,26 @@ test('through a server: the migration goes on when the command leaves, and when 
   assert.deepEqual(body.metadata.managedFields.map((entry: { apiVersion: string }) => entry.apiVersion), ['mlops.dev/v1alpha1'])
 })
 
-test('pause, resume and abort, through a server; and as a plugin of kubectl', async () => {
+test('pause, resume and abort, through a server and its next start; and as a plugin of kubectl', async () => {
   using directory = temporaryDirectory('storage-')
-  await using _product = await startWithOldJobs(directory.path)
+  await using first = await startWithOldJobs(directory.path)
   const kubeconfig = join(directory.path, 'kubeconfig')
   const migrate = (...args: string[]): Promise<Exit> => runProduct(['storage', 'migrate', '--kubeconfig', kubeconfig, ...args])
   assert.match((await done(migrate('--pause'), 3)).stderr, /has no migration to pause/)
   await done(storage(directory.path, 'set-version', 'v1'))
-  const running = await startMigration(['--kubeconfig', kubeconfig, '--rate', '50'])
+  const running = await startMigration(['--kubeconfig', kubeconfig, '--rate', '20'])
   await done(migrate('--pause'))
   assert.deepEqual(await once(running, 'close'), [4, null])
   assert.equal((await statusOf(directory.path)).migration?.phase, 'Paused')
-  const resumed = await startMigration(['--kubeconfig', kubeconfig, '--resume', '--rate', '50'])
+  // Pause and rate are the job's, not the process's.
+  await first.stop('SIGTERM')
+  await using _second = await startProduct(directory.path)
+  await sleep(500)
+  assert.partialDeepStrictEqual((await statusOf(directory.path)).migration, { phase: 'Paused', reason: 'Requested', rateLimit: 20 })
+  const resumed = await startMigration(['--kubeconfig', kubeconfig, '--resume'])
   await done(migrate('--abort'))
   assert.deepEqual(await once(resumed, 'close'), [7, null])
+  assert.partialDeepStrictEqual((await statusOf(directory.path)).migration, { phase: 'Aborted', rateLimit: 20 })
   assert.deepEqual((await statusOf(directory.path)).storedVersions.map(({ version }) => version), ['v1beta1', 'v1'])
 
   const bin = join(directory.path, 'kubectl-mlops')
