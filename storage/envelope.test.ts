@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { EnvelopeError, openEnvelope, peekVersion, sealEnvelope } from './envelope.ts'
+import { EnvelopeError, isSameEncoding, openEnvelope, peekVersion, sealEnvelope } from './envelope.ts'
 import type { Envelope, EnvelopeErrorClass } from './envelope.ts'
 
 const payload = Buffer.from('{"apiVersion":"mlops.dev/v1","kind":"NotebookValidationJob","metadata":{"name":"a"}}')
@@ -83,4 +83,11 @@ test('released bytes of format 1 are read', () => {
   const released = readFileSync(new URL('../test/compat/envelope-1.hex', import.meta.url), 'utf8').replaceAll(/\s/g, '')
   assert.deepEqual(readable(openEnvelope(Buffer.from(released, 'hex'))), readable(sample))
   assert.equal(hex(sealEnvelope(sample)), released)
+})
+
+test('the same encoding is the same version under the same schema, whatever the object', () => {
+  const bytes = sealEnvelope(sample)
+  assert.equal(isSameEncoding(bytes, sealEnvelope({ ...sample, payload: Buffer.from('{}'), place: 1 })), true)
+  assert.equal(isSameEncoding(bytes, sealEnvelope({ ...sample, version: 'v2' })), false)
+  assert.equal(isSameEncoding(bytes, sealEnvelope({ ...sample, digest: 'f'.repeat(32) })), false)
 })

@@ -48,6 +48,7 @@ const MAGIC = 0x766e658e
 const FORMAT = 1
 const HEADER_BYTES = 40
 const CHECKSUM_AT = 36
+const [DIGEST_AT, DIGEST_END] = [8, 24]
 
 /** Makes the stored bytes. Throws RangeError for a version, digest or place that the header cannot hold. */
 export function sealEnvelope({ version, digest, payload, remainder = new Uint8Array(), place }: Envelope): Uint8Array {
@@ -60,7 +61,7 @@ export function sealEnvelope({ version, digest, payload, remainder = new Uint8Ar
   header.setUint32(0, MAGIC, true)
   header.setUint8(4, FORMAT)
   header.setUint8(5, version.length)
-  bytes.set(Buffer.from(digest, 'hex'), 8)
+  bytes.set(Buffer.from(digest, 'hex'), DIGEST_AT)
   header.setUint32(24, payload.length, true)
   header.setUint32(28, remainder.length, true)
   header.setUint32(32, place, true)
@@ -83,7 +84,7 @@ export function openEnvelope(bytes: Uint8Array): Envelope {
   const buffer = asBuffer(bytes)
   return {
     version: versionOf(bytes, header),
-    digest: buffer.toString('hex', 8, 24),
+    digest: buffer.toString('hex', DIGEST_AT, DIGEST_END),
     payload: bytes.subarray(payloadAt, remainderAt),
     ...(end > remainderAt && { remainder: bytes.subarray(remainderAt, end) }),
     place: header.getUint32(32, true),
@@ -93,6 +94,11 @@ export function openEnvelope(bytes: Uint8Array): Envelope {
 /** The version of stored bytes, from the header alone: the checksum is not looked at. Throws EnvelopeError. */
 export function peekVersion(bytes: Uint8Array): string {
   return versionOf(bytes, readHeader(bytes))
+}
+
+/** Whether two readable values have the same version under the same schema, from the headers alone. Throws EnvelopeError. */
+export function isSameEncoding(a: Uint8Array, b: Uint8Array): boolean {
+  return peekVersion(a) === peekVersion(b) && asBuffer(a).compare(b, DIGEST_AT, DIGEST_END, DIGEST_AT, DIGEST_END) === 0
 }
 
 function readHeader(bytes: Uint8Array): DataView {

@@ -18,7 +18,7 @@ export interface ThrottleLimits {
   readonly fastMs: number
 }
 
-export const DEFAULT_LIMITS: ThrottleLimits = { inFlight: 32, inFlightBusy: 2, slowMs: 100, fastMs: 25 }
+export const DEFAULT_LIMITS: ThrottleLimits = { inFlight: 32, inFlightBusy: 6, slowMs: 100, fastMs: 25 }
 
 /** An evaluation after this long. */
 const PERIOD_MS = 250
@@ -133,11 +133,12 @@ class AdaptiveThrottle implements Throttle {
     return this.#busy ? Math.min(this.#window, this.#limits.inFlightBusy) : this.#window
   }
 
-  // A place is handed on, so that nobody who comes meanwhile takes it.
+  // A place is handed on, so that nobody who comes meanwhile takes it. Who came last goes first: a few shards are worked on one after another, and the store has
+  // their places at hand, where taking them in turn would touch those of all.
   #wake(): void {
     while (this.#stopped === undefined && this.#queue.length > 0 && this.#running < this.#allowed() && this.#isDue()) {
       this.#running++
-      this.#queue.shift()!()
+      this.#queue.pop()!()
     }
   }
 

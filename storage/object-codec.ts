@@ -1,7 +1,7 @@
 /** What the bytes of an object mean, as far as scans and migrations need it. Injected: nothing in storage/ knows a Kubernetes object. */
 import { MAX_VALUE_BYTES } from './backend.ts'
-import { EnvelopeError, openEnvelope } from './envelope.ts'
-import type { Envelope, EnvelopeErrorClass } from './envelope.ts'
+import { EnvelopeError, isSameEncoding, openEnvelope } from './envelope.ts'
+import type { EnvelopeErrorClass } from './envelope.ts'
 import type { FenceRecord } from './fence-record.ts'
 
 /**
@@ -60,7 +60,7 @@ export function reencode(codec: ObjectCodec, value: Uint8Array, version: string)
     const hub = codec.decode(value)
     const written = codec.encode(hub, version)
     // The same version under the same schema: only the order of members can differ, which is no reason for an event.
-    if (isAlike(openEnvelope(value), openEnvelope(written))) return { value }
+    if (isSameEncoding(value, written)) return { value }
     if (written.length > MAX_VALUE_BYTES) {
       return { problem: 'ConversionError', message: `it would have ${written.length} bytes at ${version}, the limit is ${MAX_VALUE_BYTES}` }
     }
@@ -86,10 +86,6 @@ export function settleValue(codec: ObjectCodec, value: Uint8Array, version: stri
   } catch (error) {
     return { problem: undecodableClass(error), message: error instanceof Error ? error.message : String(error) }
   }
-}
-
-function isAlike(a: Envelope, b: Envelope): boolean {
-  return a.version === b.version && a.digest === b.digest
 }
 
 /** What is wrong with a stored value at a key (relative to the prefix), looking at all of it; undefined: nothing. */

@@ -1,7 +1,7 @@
 /**
  * Objects a second of a migration of 2 kB jobs from v1alpha1 to v1, on an idle store and beside four writers: `node test/bench/migration.ts [sqlite] [etcd]`; without
  * arguments on both, etcd being one member on loopback. OBJECTS says how many; default 20,000. Wall times are those of a machine that may have other work: its load is
- * printed, and the CPU of this process (without etcd's).
+ * printed, and the CPU of this process (without etcd's). IN_FLIGHT tries another number of commits under way beside writers.
  */
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
@@ -26,6 +26,7 @@ import { temporaryDirectory } from '../product.ts'
 
 const OBJECTS = Number(process.env.OBJECTS ?? 20_000)
 const WRITERS = 4
+const limits = process.env.IN_FLIGHT === undefined ? {} : { limits: { inFlightBusy: Number(process.env.IN_FLIGHT) } }
 const served = resources[0]!
 const resource = qualifiedName(served.definition)
 const storage = createStorageCodec(served.definition, served.conversion)
@@ -129,7 +130,7 @@ async function measure(what: string, backend: Backend, busy: boolean): Promise<v
   const times = openTimes('beside')
   const writing = busy ? write(backend, () => times.state === 'over', () => times.state) : undefined
   const job = await migrate({
-    backend: busy ? withPauses(backend) : backend, resource, codec, clock: systemClock, log: silentLog, owner: 'bench',
+    backend: busy ? withPauses(backend) : backend, resource, codec, clock: systemClock, log: silentLog, owner: 'bench', ...limits,
     onProgress({ phase, limitedBy }) {
       times.enter(phase !== 'Running' ? 'proof' : limitedBy === 'LowSpace' ? 'alone' : 'beside')
     },
