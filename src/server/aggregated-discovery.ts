@@ -48,8 +48,8 @@ function resource(definition: ResourceDefinition, version: VersionDefinition): o
   const { group, names, scope } = definition
   const responseKind = { group, version: version.name, kind: names.kind }
   const subresources = [
-    ...(version.subresources?.scale ? [{ subresource: 'scale', responseKind: { group: 'autoscaling', version: 'v1', kind: 'Scale' }, verbs: SUBRESOURCE_VERBS }] : []),
     ...(version.subresources?.status ? [{ subresource: 'status', responseKind, verbs: SUBRESOURCE_VERBS }] : []),
+    ...(version.subresources?.scale ? [{ subresource: 'scale', responseKind: { group: 'autoscaling', version: 'v1', kind: 'Scale' }, verbs: SUBRESOURCE_VERBS }] : []),
   ]
   return {
     resource: names.plural,

@@ -57,8 +57,8 @@ test('the resources of a version as a real server lists them', () => {
     resources: [
       { name: 'gadgets', singularName: 'gadget', namespaced: false, kind: 'Gadget', verbs: VERBS, storageVersionHash: storageVersionHash(gadgets) },
       { name: 'widgets', singularName: 'widget', namespaced: true, kind: 'Widget', verbs: VERBS, shortNames: ['wd'], categories: ['all', 'parity'], storageVersionHash: storageVersionHash(widgets) },
-      { name: 'widgets/scale', singularName: '', namespaced: true, group: 'autoscaling', version: 'v1', kind: 'Scale', verbs: ['get', 'patch', 'update'] },
       { name: 'widgets/status', singularName: '', namespaced: true, kind: 'Widget', verbs: ['get', 'patch', 'update'] },
+      { name: 'widgets/scale', singularName: '', namespaced: true, group: 'autoscaling', version: 'v1', kind: 'Scale', verbs: ['get', 'patch', 'update'] },
     ],
   }
   assert.equal(get('/apis/parity.example/v1/')?.body, `${JSON.stringify(expected)}\n`)
@@ -95,8 +95,8 @@ test('the aggregated form, with entity tag', () => {
               resource: 'widgets', responseKind: { group: 'parity.example', version: 'v1', kind: 'Widget' }, scope: 'Namespaced', singularResource: 'widget', verbs: VERBS,
               shortNames: ['wd'], categories: ['all', 'parity'],
               subresources: [
-                { subresource: 'scale', responseKind: { group: 'autoscaling', version: 'v1', kind: 'Scale' }, verbs: ['get', 'patch', 'update'] },
                 { subresource: 'status', responseKind: { group: 'parity.example', version: 'v1', kind: 'Widget' }, verbs: ['get', 'patch', 'update'] },
+                { subresource: 'scale', responseKind: { group: 'autoscaling', version: 'v1', kind: 'Scale' }, verbs: ['get', 'patch', 'update'] },
               ],
             },
           ],

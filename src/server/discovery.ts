@@ -80,11 +80,11 @@ function resourceEntries(definition: ResourceDefinition, version: VersionDefinit
   const namespaced = definition.scope === 'Namespaced'
   const entry = { name: names.plural, singularName: names.singular, namespaced, kind: names.kind, verbs: definition.verbs ?? RESOURCE_VERBS }
   const entries: object[] = [{ ...entry, ...shortcuts(definition), ...(definition.verbs ? {} : { storageVersionHash: storageVersionHash(definition) }) }]
-  if (version.subresources?.scale) {
-    entries.push({ name: `${names.plural}/scale`, singularName: '', namespaced, group: 'autoscaling', version: 'v1', kind: 'Scale', verbs: SUBRESOURCE_VERBS })
-  }
   if (version.subresources?.status) {
     entries.push({ name: `${names.plural}/status`, singularName: '', namespaced, kind: names.kind, verbs: SUBRESOURCE_VERBS })
+  }
+  if (version.subresources?.scale) {
+    entries.push({ name: `${names.plural}/scale`, singularName: '', namespaced, group: 'autoscaling', version: 'v1', kind: 'Scale', verbs: SUBRESOURCE_VERBS })
   }
   return entries
 }

@@ -61,7 +61,7 @@ function operationV3(operation: Operation): Node {
     Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: (referTo(definition, {}).allOf as Node[])[0] as Node }]))
   return {
     ...described(operation),
-    parameters: operation.parameters.map(parameterV3),
+    ...(operation.parameters.length > 0 ? { parameters: operation.parameters.map(parameterV3) } : {}),
     ...(body ? { requestBody: { content: content(body.definition, body.mediaTypes), ...(body.required ? { required: true } : {}) } } : {}),
     responses: {
       ...Object.fromEntries(responses.map(({ code, definition }) => [String(code), { description: CODE_TEXTS[code] ?? '', content: content(definition, BODY_TYPES) }])),
@@ -97,7 +97,7 @@ function operationV2(operation: Operation): Node {
     consumes: [...(body?.mediaTypes ?? BODY_TYPES)],
     produces: [...BODY_TYPES],
     schemes: ['https'],
-    parameters: [...bodyParameter, ...operation.parameters.map(parameterV2)],
+    ...(body || operation.parameters.length > 0 ? { parameters: [...bodyParameter, ...operation.parameters.map(parameterV2)] } : {}),
     responses: {
       ...Object.fromEntries(responses.map(({ code, definition }) => [String(code), { description: CODE_TEXTS[code] ?? '', schema: toV2(referTo(definition, {})) }])),
       '401': { description: 'Unauthorized' },

@@ -65,7 +65,14 @@ export const META_TYPES: Readonly<Record<string, Node>> = {
       remainingItemCount: { type: 'integer', format: 'int64', description: 'remainingItemCount is the number of subsequent items in the list which are not included in this list response. If the list request contained label or field selectors, then the number of remaining items is unknown and the field will be left unset and omitted during serialization. If the list is complete (either because it is not chunking or because this is the last chunk), then there are no more remaining items and this field will be left unset and omitted during serialization. Servers older than v1.15 do not set this field. The intended use of the remainingItemCount is *estimating* the size of a collection. Clients should not rely on the remainingItemCount to be set or to be exact.' },
       resourceVersion: { type: 'string', description: "String that identifies the server's internal version of this object that can be used by clients to determine when objects have changed. Value must be treated as opaque by clients and passed unmodified back to the server. Populated by the system. Read-only. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#concurrency-control-and-consistency" },
       selfLink: { type: 'string', description: 'Deprecated: selfLink is a legacy read-only field that is no longer populated by the system.' },
+      shardInfo: reference('ShardInfo', { description: 'shardInfo is set when the list is a filtered subset of the full collection, as selected by a shard selector on the request. It echoes back the selector so clients can verify which shard they received and merge sharded responses. Clients should not cache sharded list responses as a full representation of the collection.\n\nThis is an alpha field and requires enabling the ShardedListAndWatch feature gate.' }),
     },
+  },
+  ShardInfo: {
+    type: 'object',
+    description: 'ShardInfo describes the shard selector that was applied to produce a list response. Its presence on a list response indicates the list is a filtered subset.',
+    required: ['selector'],
+    properties: { selector: { type: 'string', default: '', description: 'selector is the shard selector string from the request, echoed back so clients can verify which shard they received and merge responses from multiple shards.' } },
   },
   OwnerReference: {
     type: 'object',
@@ -101,7 +108,7 @@ export const META_TYPES: Readonly<Record<string, Node>> = {
     properties: {
       apiVersion: { type: 'string', description: API_VERSION_DESCRIPTION },
       code: { type: 'integer', format: 'int32', description: 'Suggested HTTP return code for this status, 0 if not set.' },
-      details: reference('StatusDetails', { description: 'Extended data associated with the reason.  Each reason may define its own extended details. This field is optional and the data returned is not guaranteed to conform to any schema except that defined by the reason type.', 'x-kubernetes-list-type': 'atomic' }),
+      details: reference('StatusDetails', { description: 'Extended data associated with the reason.  Each reason may define its own extended details. This field is optional and the data returned is not guaranteed to conform to any schema except that defined by the reason type.' }),
       kind: { type: 'string', description: KIND_DESCRIPTION },
       message: { type: 'string', description: 'A human-readable description of the status of this operation.' },
       metadata: reference('ListMeta', { description: 'Standard list metadata. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#types-kinds', default: {} }),

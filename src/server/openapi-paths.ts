@@ -49,7 +49,8 @@ export function resourcePaths(definition: ResourceDefinition, version: VersionDe
     { path: collection, parameters: own, operations: [make.list(''), make.create(), make.deleteCollection()] },
     { path: `${collection}/{name}`, parameters: one, operations: [make.read(''), make.replace(''), make.delete(), make.patch('')] },
   ]
-  if (namespaced) paths.unshift({ path: `${root}/${names.plural}`, parameters: [PRETTY], operations: [make.list('ForAllNamespaces')] })
+  // What all operations of a path take is said of the path, and here there is one.
+  if (namespaced) paths.unshift({ path: `${root}/${names.plural}`, parameters: [PRETTY, ...LIST_OPTIONS], operations: [{ ...make.list('ForAllNamespaces'), parameters: [] }] })
   for (const subresource of ['status', 'scale'] as const) {
     if (!version.subresources?.[subresource]) continue
     paths.push({ path: `${collection}/{name}/${subresource}`, parameters: one, operations: [make.read(subresource), make.replace(subresource), make.patch(subresource)] })
@@ -100,10 +101,9 @@ function operationMaker(definition: ResourceDefinition, version: VersionDefiniti
       ...base('get', 'list', 'list', suffix), description: `list objects of kind ${kind}`, parameters: LIST_OPTIONS,
       responses: answer(definitionName(group, version.name, names.listKind), 200),
     }),
-    create: () => ({ ...base('post', 'create', 'post', ''), description: `create a ${kind}`, parameters: WRITE_OPTIONS, body: json(object), responses: answer(object, 200, 201, 202) }),
+    create: () => ({ ...base('post', 'create', 'post', ''), description: `create${article(kind)}${kind}`, parameters: WRITE_OPTIONS, body: json(object), responses: answer(object, 200, 201, 202) }),
     deleteCollection: () => ({
-      ...base('delete', 'deletecollection', 'deletecollection', ''), description: `delete collection of ${kind}`, parameters: LIST_OPTIONS,
-      body: json(metaTypeName('DeleteOptions'), false), responses: answer(status, 200),
+      ...base('delete', 'deletecollection', 'deletecollection', ''), description: `delete collection of ${kind}`, parameters: LIST_OPTIONS, responses: answer(status, 200),
     }),
     read: (subresource) => ({
       ...base('get', 'read', 'get', subresource), description: `read ${specified(subresource)}`, parameters: GET_OPTIONS, responses: answer(typeOf(subresource), 200),
@@ -117,10 +117,16 @@ function operationMaker(definition: ResourceDefinition, version: VersionDefiniti
       body: { definition: metaTypeName('Patch'), required: true, mediaTypes: PATCH_TYPES }, responses: answer(typeOf(subresource), 200),
     }),
     delete: () => ({
-      ...base('delete', 'delete', 'delete', ''), description: `delete a ${kind}`, parameters: DELETE_OPTIONS,
+      ...base('delete', 'delete', 'delete', ''), description: `delete${article(kind)}${kind}`, parameters: DELETE_OPTIONS,
       body: json(metaTypeName('DeleteOptions'), false), responses: answer(status, 200, 202),
     }),
   }
+}
+
+// upstream: apiserver/pkg/endpoints/installer.go GetArticleForNoun, which takes a word with an s at its end for a plural
+function article(noun: string): string {
+  if (/[^s]s$/.test(noun)) return ' '
+  return /^[aeiou]/i.test(noun) ? ' an ' : ' a '
 }
 
 // The shortest that fits counts, so deletecollection is split after delete. upstream: verbs.GetPrefix

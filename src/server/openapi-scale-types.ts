@@ -20,7 +20,7 @@ export const SCALE_TYPES: Readonly<Record<string, Node>> = {
   'io.k8s.api.autoscaling.v1.ScaleSpec': {
     type: 'object',
     description: 'ScaleSpec describes the attributes of a scale subresource.',
-    properties: { replicas: { type: 'integer', format: 'int32', description: 'replicas is the desired number of instances for the scaled object.' } },
+    properties: { replicas: { type: 'integer', format: 'int32', default: 0, description: 'replicas is the desired number of instances for the scaled object.' } },
   },
   'io.k8s.api.autoscaling.v1.ScaleStatus': {
     type: 'object',

@@ -76,14 +76,15 @@ function objectMeta(form: OpenApiForm): Node {
 }
 
 // Not part of a structural schema.
-const DROPPED = new Set(['externalDocs', 'example'])
+const DROPPED = new Set(['definitions', 'dependencies', 'patternProperties'])
 const DROPPED_V2 = new Set([...DROPPED, 'default', 'nullable', 'allOf', 'anyOf', 'oneOf', 'not'])
 
 function publish(schema: Schema, form: OpenApiForm): Node {
   const dropped = form === 'v2' ? DROPPED_V2 : DROPPED
   const out: Node = {}
-  for (const [key, value] of Object.entries(schema)) if (!dropped.has(key)) out[key] = value as Json
-  if (schema.properties) out.properties = mapValues(schema.properties, (property) => publish(property, form))
+  for (const [key, value] of Object.entries(schema)) if (!dropped.has(key) && !(Array.isArray(value) && value.length === 0)) out[key] = value as Json
+  delete out.properties
+  if (Object.keys(schema.properties ?? {}).length > 0) out.properties = mapValues(schema.properties ?? {}, (property) => publish(property, form))
   if (schema.items) out.items = publish(schema.items, form)
   if (typeof schema.additionalProperties === 'object') out.additionalProperties = publish(schema.additionalProperties, form)
   if (form === 'v2') simplify(schema, out)
@@ -113,9 +114,9 @@ function simplify(schema: Schema, out: Node): void {
 const INT_OR_STRING = [{ type: 'integer' }, { type: 'string' }]
 
 function unfoldIntOrString(schema: Schema, out: Node): void {
-  if (!schema['x-kubernetes-int-or-string']) return
+  if (!schema['x-kubernetes-int-or-string'] || isIntOrString(schema.anyOf) || isIntOrString(schema.allOf?.[0]?.anyOf)) return
   if (schema.anyOf === undefined) out.anyOf = INT_OR_STRING
-  else if (!isIntOrString(schema.anyOf) && !isIntOrString(schema.allOf?.[0]?.anyOf)) out.allOf = [{ anyOf: INT_OR_STRING }, ...((out.allOf as Node[] | undefined) ?? [])]
+  else out.allOf = [{ anyOf: INT_OR_STRING }, ...((out.allOf as Node[] | undefined) ?? [])]
 }
 
 function isIntOrString(anyOf: readonly Schema[] | undefined): boolean {
@@ -123,8 +124,8 @@ function isIntOrString(anyOf: readonly Schema[] | undefined): boolean {
 }
 
 function embed(out: Node, form: OpenApiForm): void {
-  const apiVersion = `apiVersion defines the versioned schema of this representation of an object. Servers should convert recognized schemas to the latest internal value, and may reject unrecognized values. More info: ${CONVENTIONS}#resources`
-  const kind = `kind is a string value representing the type of this object. Servers may infer this from the endpoint the client submits requests to. In CamelCase. More info: ${CONVENTIONS}#types-kinds`
+  const apiVersion = `apiVersion defines the versioned schema of this representation of an object. More info: ${CONVENTIONS}#resources`
+  const kind = `kind is a string value representing the type of this object. In CamelCase. More info: ${CONVENTIONS}#types-kinds`
   out.properties = {
     ...(out.properties as Node | undefined),
     apiVersion: { type: 'string', description: apiVersion },

@@ -2,16 +2,20 @@
 import assert from 'node:assert/strict'
 import { Agent } from 'node:https'
 import { after, before, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { encodeJson } from '../../../src/api/codec.ts'
+import { printDefinition } from '../../../src/api/definition-print.ts'
 import { isObject, type JsonObject } from '../../../src/api/object.ts'
 import { decodeYaml } from '../../../src/api/yaml.ts'
+import { resources } from '../../../src/resources/index.ts'
 import { startControlPlane, type ControlPlane } from '../../control-plane/control-plane.ts'
 import { manifestFiles, readManifests, REFUSED_RULES } from '../../definitions/answers.ts'
 import type { Harness } from '../../harness.ts'
 import { acceptedDefinitions } from './accepted-definitions.ts'
 import { printScenario } from './chain.ts'
-import { compareDefinition, type Asked, type Verdict } from './compare-definitions.ts'
+import { askReference, compareDefinition, type Asked, type Verdict } from './compare-definitions.ts'
 import { compareChain, describe as describeAnswers, type Servers } from './compare.ts'
+import { differences, documentsOf, sharedDocuments, type Shared } from './compare-documents.ts'
 import { generateObjectChain } from './generate-object-chain.ts'
 import { knownDifferences } from './known-differences.ts'
 import { mutateDefinition } from './mutate-definition.ts'
@@ -23,6 +27,7 @@ const MUTATED = 5000
 const CHAINS = 500
 const CONCURRENCY = 8
 const SHOWN = 8
+const PUBLISHED_TRIES = 60
 const SKIPPED_REVISIONS = 20_000
 
 const accepted = acceptedDefinitions()
@@ -86,6 +91,40 @@ function manifestOf(text: string): JsonObject[] {
     return isObject(value) && isObject(value.spec) && value.apiVersion === 'apiextensions.k8s.io/v1' && value.kind === 'CustomResourceDefinition' ? [value] : []
   } catch {
     return []
+  }
+}
+
+test('definitions as ours prints them', async () => {
+  const printed = [...resources.map(({ definition }) => definition), ...accepted.map(({ definition }) => definition)].map((definition) => encodeJson(printDefinition(definition)))
+  const target = { url: reference.url, pki: reference.pki, agent: agents[0] }
+  await inParallel(printed.length, async (i) => {
+    const text = printed[i] as string
+    // Those that are installed are there already, which is said when all else is well.
+    const answer = await askReference(target, { name: '', text, mediaType: 'application/json', fieldValidation: 'Strict' })
+    const { status, reason, message } = answer?.status ?? assert.fail('no answer')
+    assert.ok(status === 'Success' || reason === 'AlreadyExists', `${message}\n${text}`)
+  })
+})
+
+test('discovery and OpenAPI of every definition that is taken', async () => {
+  const [theirs, own] = [{ url: reference.url, pki: reference.pki, agent: agents[0] }, { url: ours.server.url, pki: ours.pki, agent: agents[1] }]
+  const [expected, actual] = await Promise.all([published(), sharedDocuments(own)])
+  const found: string[] = []
+  for (const { name, definition } of accepted) {
+    const [reference, published] = await Promise.all([documentsOf(theirs, expected, definition), documentsOf(own, actual, definition)])
+    for (const [document, value] of Object.entries(reference)) found.push(...differences(value, published[document]).map((line) => `${name}: ${document}: ${line}`))
+  }
+  assert.equal(found.length, 0, `${found.length}\n${found.slice(0, SHOWN).join('\n')}`)
+})
+
+// A kube-apiserver publishes definitions some time after it serves them.
+async function published(): Promise<Shared> {
+  const wanted = accepted.map(({ definition: { group } }) => `/apis/${group}/`)
+  for (let tries = 0; ; tries++) {
+    const shared = await sharedDocuments({ url: reference.url, pki: reference.pki, agent: agents[0] })
+    const paths = Object.keys(shared.v2.paths ?? {})
+    if (tries === PUBLISHED_TRIES || wanted.every((path) => paths.some((one) => one.startsWith(path) && one !== path))) return shared
+    await sleep(1000)
   }
 }
 
