@@ -5,7 +5,7 @@ type Known = Omit<StorageStatus, 'next' | 'store'>
 
 /** One sentence with the command. */
 export function nextStep(status: Known): string {
-  const { resource, versions, mode, encodingVersion, storedVersions, quarantined, migration } = status
+  const { resource, versions, mode, encodingVersion, storedVersions, retiredVersions, quarantined, migration } = status
   const stored = storedVersions.map(({ version }) => version)
   if (versions.length === 0) return 'This program does not know the resource: run the release, or give the definition, that does'
   if (mode === 'Importing') return 'A restore has not ended: empty the store and restore again'
@@ -13,7 +13,7 @@ export function nextStep(status: Known): string {
   if (quarantined > 0) return `${quarantined} objects cannot be used: see storage quarantine list, then replace or delete them`
   const unfinished = migration && unfinishedStep(migration)
   if (unfinished !== undefined) return unfinished
-  const newest = versions.at(-1) as string
+  const newest = versions.findLast((version) => !retiredVersions.some((retired) => retired.version === version)) as string
   const lagging = status.replicas.filter(({ live, encodable }) => live && !encodable.includes(newest))
   if (stored.length > 1) return `storage migrate writes everything at ${encodingVersion} and takes ${others(stored, encodingVersion)} away`
   if (encodingVersion !== newest && lagging.length > 0) return `When all replicas of ${resource} know ${newest}: storage set-version ${newest}`

@@ -65,7 +65,12 @@ function plural(objects: number): string {
 function describeMigration({ id, target, retiring, phase, reason, message, rateLimit, done, total, owner, failure }: Migration): string {
   const why = failure?.message ?? message ?? reason
   const limit = rateLimit === undefined ? '' : `, at most ${formatCount(rateLimit)}/s`
-  return `${id}, ${retiring === undefined ? `to ${target}` : `retires ${retiring}`}: ${phase}${why === undefined ? '' : ` (${why})`}, ${formatCount(done)} of ${formatCount(total)}${limit}${owner === undefined ? '' : `, by ${owner}`}`
+  return `${id}, ${retiring === undefined ? `to ${target}` : `retires ${retiring}`}: ${phase}${why === undefined ? '' : ` (${why})`}, ${formatCount(done)} of ${formatCount(total)}${limit}${owner === undefined ? (isAtWork(phase) ? ', and nobody is at work on it' : '') : `, by ${owner}`}`
+}
+
+/** Whether somebody should be at work on a migration in this phase. */
+export function isAtWork(phase: Migration['phase']): boolean {
+  return phase === 'Planned' || phase === 'Running' || phase === 'Verifying' || phase === 'Trimming'
 }
 
 /** What is beside the bar of a migration. */

@@ -2,7 +2,7 @@
 import { Refused } from '../../../storage/refused.ts'
 import type { Migration, StorageAdmin } from '../../registry/storage-admin.ts'
 import { openProgress, type ProgressDisplay } from '../show-progress.ts'
-import { describeAccount, describeDryRun, describeProgress } from './describe.ts'
+import { describeAccount, describeDryRun, describeProgress, isAtWork } from './describe.ts'
 import { INTERRUPTED, migrationExitCode } from './exit-code.ts'
 import { chooseResource, runStorageCommand, type CommandContext, type CommandOptions } from './run-command.ts'
 
@@ -114,7 +114,7 @@ async function begin(admin: StorageAdmin, resource: string, start: () => Promise
 
 function isOver({ phase, failure, owner }: Migration): boolean {
   if (owner !== undefined) return false
-  return failure !== undefined || !(phase === 'Planned' || phase === 'Running' || phase === 'Verifying' || phase === 'Trimming')
+  return failure !== undefined || !isAtWork(phase)
 }
 
 interface MigrationDisplay {
