@@ -32,6 +32,17 @@ export interface Recorded {
   readonly body: unknown
 }
 
+/** The files of a set: its conversations, and the recorded answers. */
+export interface Recording {
+  readonly scenarios: string
+  readonly reference: string
+}
+
+/** 366 conversations, 1,159 requests, recorded by others. */
+export const GIVEN: Recording = { scenarios: 'scenarios.json', reference: 'reference.jsonl' }
+/** Those of our own that once showed a difference; live/record.ts records them. */
+export const CHAINS: Recording = { scenarios: 'chains.json', reference: 'chains.jsonl' }
+
 const read = (name: string): string => readFileSync(join(import.meta.dirname, name), 'utf8')
 
 /** Parses JSON and keeps each number as it is written, so that it is sent as it is written. */
@@ -46,8 +57,9 @@ export function rawJson(text: string): unknown {
   return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text)
 }
 
-export function loadScenarios(): Scenario[] {
-  const text = read('scenarios.json')
+/** The conversations of a file of this folder. */
+export function loadScenarios(file: string): Scenario[] {
+  const text = read(file)
   const exact = parseKeepingNumbers(text) as { steps: { body?: unknown }[] }[]
   return (JSON.parse(text) as Scenario[]).map((scenario, i) => ({
     ...scenario,
@@ -55,10 +67,10 @@ export function loadScenarios(): Scenario[] {
   }))
 }
 
-/** The recorded answers by scenario, in the order of its steps. */
-export function loadReference(): Map<string, Recorded[]> {
+/** The recorded answers of a file by scenario, in the order of its steps. */
+export function loadReference(file: string): Map<string, Recorded[]> {
   const answers = new Map<string, Recorded[]>()
-  for (const line of read('reference.jsonl').trimEnd().split('\n')) {
+  for (const line of read(file).trimEnd().split('\n')) {
     const { id, step, status, headers, body } = JSON.parse(line) as Recorded & { id: string; step: number }
     const steps = answers.get(id) ?? []
     steps[step] = { status, headers, body }

@@ -13,17 +13,22 @@ import { startServer, type Harness } from '../harness.ts'
 import { openMemoryBackend } from '../model/memory-backend.ts'
 
 /** Revisions below are compacted, so that a recorded resourceVersion of 1 is too old, and no revision looks like another number. */
-const FIRST_REVISION = 20_000
+export const FIRST_REVISION = 20_000
 
+/** What is served beside our own resources. */
+export const DEFINITIONS = ['crontabs', 'gadgets', 'policies', 'routes', 'widgets']
+
+/** A definition of the folder `definitions`. */
 export function loadDefinition(name: string): ResourceDefinition {
   const text = readFileSync(join(import.meta.dirname, 'definitions', `${name}.yaml`), 'utf8')
   return readDefinition(decodeYaml(text).value as JsonObject)
 }
 
+/** Starts it. */
 export async function serveParity(): Promise<Harness> {
   const backend = openMemoryBackend()
   await skipRevisions(backend, FIRST_REVISION)
-  const recorded = ['gadgets', 'widgets'].map(loadDefinition)
+  const recorded = DEFINITIONS.map(loadDefinition)
   return await startServer({
     backend,
     resources: [...coreResources, ...resources, ...recorded.map((definition) => ({ definition, conversion: noConversion(definition) }))],
