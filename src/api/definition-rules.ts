@@ -90,8 +90,8 @@ export function celErrors(schema: SchemaProps, path: string, scope: CelScope): {
   for (const [i, rule] of rules.entries()) {
     const at = `${path}.x-kubernetes-validations[${i}]`
     const fault = compileFault(bare, neverOld(rule) ? { ...rule, optionalOldSelf: false } : rule, scope.root)
-    if (fault === undefined) errors.push(...oldSelfErrors(rule, at, scope.uncorrelated))
-    else refused.push({ field: `${at}.rule`, text: fault })
+    if (fault !== undefined) refused.push({ field: `${at}.rule`, text: fault })
+    if (fault === undefined || neverOld(rule)) errors.push(...oldSelfErrors(rule, at, scope.uncorrelated))
   }
   return { errors, refused }
 }
