@@ -2,8 +2,9 @@
 import type { Http2ServerRequest } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { Request, RequestHandler } from 'express'
-import type { Authenticator, Authorizer, User } from '../../apiservice/auth.ts'
+import type { Attributes, Authenticator, Authorizer, User } from '../../apiservice/auth.ts'
 import { forbidden, forbiddenPath, unauthorized } from '../api/status.ts'
+import { readImpersonation } from './impersonation.ts'
 import { parseRequest, type RequestInfo } from './request-info.ts'
 
 declare module 'express-serve-static-core' {
@@ -20,11 +21,12 @@ export const ANONYMOUS: User = { name: 'system:anonymous', groups: ['system:unau
 // Discovery, OpenAPI, health and version are open to everybody, as upstream's system:public-info-viewer and system:discovery give them.
 const OPEN = /^\/(healthz|livez|readyz|version|openapi|api|apis)?(\/.*)?$/
 
-/** Sets `requestInfo` and `user`; throws 401 for a caller without identity where one is needed, 403 for one that may not. */
+/** Sets `requestInfo` and `user`; throws 401 for a caller without identity where one is needed, 403 for one that may not, 400 for bad Impersonate headers. */
 export function identify(authenticate: Authenticator, authorize: Authorizer): RequestHandler {
   return async (req, _res, next) => {
     const info = parseRequest(req.method, req.originalUrl)
-    const user = await authenticate({ headers: req.headers, socket: connectionOf(req) })
+    const caller = await authenticate({ headers: req.headers, socket: connectionOf(req) })
+    const user = await actingAs(req, caller, authorize)
     req.requestInfo = info
     req.user = user ?? ANONYMOUS
     if (isOpen(info)) return next()
@@ -44,12 +46,25 @@ function isOpen(info: RequestInfo): boolean {
   return !info.isResourceRequest && info.verb === 'get' && OPEN.test(info.path)
 }
 
+async function actingAs(req: Request, caller: User | undefined, authorize: Authorizer): Promise<User | undefined> {
+  const impersonation = readImpersonation(req.rawHeaders, caller ?? ANONYMOUS)
+  if (!impersonation) return caller
+  if (!caller) throw unauthorized()
+  for (const permission of impersonation.permissions) await demand(permission, authorize)
+  return impersonation.user
+}
+
 async function check(req: Request, info: RequestInfo, user: User, authorize: Authorizer): Promise<void> {
   const { verb, group, version, resource, subresource, namespace, name, path } = info
-  const decision = await authorize({ user, verb: info.isResourceRequest ? verb : req.method.toLowerCase(), group, version, resource, subresource, namespace, name, path })
+  await demand({ user, verb: info.isResourceRequest ? verb : req.method.toLowerCase(), group, version, resource, subresource, namespace, name, path }, authorize, info.isResourceRequest)
+}
+
+async function demand(attributes: Attributes, authorize: Authorizer, ofResource = true): Promise<void> {
+  const decision = await authorize(attributes)
   if (decision.allowed) return
+  const { user, verb, group, resource, subresource, namespace, name, path } = attributes
   const reason = decision.reason ? `: ${decision.reason}` : ''
-  if (!info.isResourceRequest) throw forbiddenPath(escape(`User "${user.name}" cannot ${req.method.toLowerCase()} path "${path}"${reason}`))
+  if (!ofResource) throw forbiddenPath(escape(`User "${user.name}" cannot ${verb} path "${path}"${reason}`))
   const what = subresource === '' ? resource : `${resource}/${subresource}`
   const where = namespace === '' ? 'at the cluster scope' : `in the namespace "${namespace}"`
   throw forbidden({ group, resource }, name, escape(`User "${user.name}" cannot ${verb} resource "${what}" in API group "${group}" ${where}${reason}`))
