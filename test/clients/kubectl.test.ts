@@ -50,6 +50,11 @@ for (const version of KUBECTL_VERSIONS) {
       assert.match(await type('explain', 'tr.status.conditions'), /FIELD: conditions <\[\]Object>[\s\S]*reason\t<string> -required-/)
     })
 
+    test('as somebody else', async () => {
+      await refused(['get', 'tr', '--as', 'nobody'], /User "nobody" cannot list resource "trainingruns" in API group "ml\.example\.com" in the namespace "default"/)
+      await type('get', 'tr', '--as', 'nobody', '--as-group', 'system:masters')
+    })
+
     test('tables of each version, wide and by category', async () => {
       await apply(run('table', 'image: i, replicas: 2, credentialsRef: {name: creds}'))
       assert.match(await type('get', 'tr'), /^NAME +IMAGE +DESIRED +CURRENT +READY +AGE\ntable +i +2 +\d+s\n$/)

@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { kubectl, type KubectlResult } from '../kubectl.ts'
 import { temporaryDirectory } from '../product.ts'
-import { buildPrograms, startProgram, whyNotBuilt, type Program } from './programs.ts'
+import { buildPrograms, runProgram, startProgram, whyNotBuilt, type Program } from './programs.ts'
 import { startTraining, type TrainingServer } from './serve.ts'
 
 const run = (name: string, image: string, more = '') => `apiVersion: ml.example.com/v1alpha1
@@ -16,12 +16,13 @@ spec: {image: "${image}"${more}}
 describe('controller-runtime', { skip: await whyNotBuilt(), concurrency: 1 }, () => {
   const stack = new AsyncDisposableStack()
   let server: TrainingServer
+  let path: string
   let controller: Program
   let k: ReturnType<typeof kubectl>
   before(async () => {
-    const { reconciler } = await buildPrograms()
+    path = (await buildPrograms()).reconciler
     server = stack.use(await startTraining(stack.use(temporaryDirectory('clients-')).path))
-    controller = stack.use(startProgram(reconciler, [server.kubeconfig]))
+    controller = stack.use(startProgram(path, [server.kubeconfig]))
     k = kubectl('35', server.kubeconfig)
   })
   after(() => stack.disposeAsync())
@@ -86,6 +87,15 @@ describe('controller-runtime', { skip: await whyNotBuilt(), concurrency: 1 }, ()
     assert.match(ok(await k(['delete', 'tr', 'mine', '--timeout=60s'])), /"mine" deleted/)
     await controller.next('it is finished', ({ what, name }) => what === 'finished' && name === 'mine')
     await eventually('checkpoints', checkpoints, 'another-0 another-1 secret-0 ')
+  })
+
+  test('the client by itself: apply, dry run, strict validation, scale, deletion of many', async () => {
+    const facts = await runProgram(path, [server.kubeconfig, 'direct'])
+    assert.deepEqual(facts, [
+      { what: 'applied', manager: 'direct Apply', dry: ['dry'], stale: true, strict: 'TrainingRun in version "v1" cannot be handled as a TrainingRun: strict decoding error: unknown field "spec.wrokers"' },
+      { what: 'scaled', replicas: [2, 5] },
+      { what: 'deleted', result: 'updated', held: ['ml.example.com/checkpoints'], left: 0 },
+    ])
   })
 
   test('what happened is told in events', async () => {

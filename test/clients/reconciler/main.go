@@ -1,7 +1,9 @@
 // Command reconciler is a controller made with controller-runtime: for each TrainingRun it keeps one Checkpoint for each replica,
 // and says as JSON lines what it does.
 //
-//	reconciler KUBECONFIG
+// With "direct" after it, it only uses the client once.
+//
+//	reconciler KUBECONFIG [direct]
 package main
 
 import (
@@ -11,9 +13,11 @@ import (
 	"os"
 	"sync"
 
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -29,22 +33,37 @@ import (
 
 func main() {
 	ctrl.SetLogger(klog.Background())
-	if err := run(os.Args[1]); err != nil {
+	if err := start(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(kubeconfig string) error {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
+func start(args []string) error {
+	config, err := clientcmd.BuildConfigFromFlags("", args[0])
 	if err != nil {
 		return err
 	}
+	if len(args) > 1 && args[1] == "direct" {
+		return useDirectly(context.Background(), config)
+	}
+	return control(config)
+}
+
+func newScheme() (*runtime.Scheme, error) {
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{v1.AddToScheme, corev1.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{v1.AddToScheme, corev1.AddToScheme, autoscalingv1.AddToScheme} {
 		if err := add(scheme); err != nil {
-			return err
+			return nil, err
 		}
+	}
+	return scheme, nil
+}
+
+func control(config *rest.Config) error {
+	scheme, err := newScheme()
+	if err != nil {
+		return err
 	}
 	manager, err := ctrl.NewManager(config, ctrl.Options{
 		Scheme: scheme,
