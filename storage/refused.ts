@@ -16,6 +16,7 @@ export const EXIT_CODES = {
   Changed: 3,
   StoreBusy: 3,
   LowSpace: 3,
+  Forbidden: 3,
   UnusableReplacement: 3,
   StillStored: 4,
   NoProof: 5,

@@ -2,6 +2,7 @@
 import { createInterface } from 'node:readline'
 import { Unavailable } from '../../../storage/backend.ts'
 import type { DryRun } from '../../../storage/migrate-dry-run.ts'
+import { Refused } from '../../../storage/refused.ts'
 import type { Verification } from '../../../storage/verify.ts'
 import { isObject, type JsonObject } from '../../api/object.ts'
 import type { Migration, QuarantinedContent, QuarantinedObject, StorageAdmin, StorageStatus } from '../../registry/storage-admin.ts'
@@ -90,6 +91,7 @@ function meaning(error: unknown): unknown {
   if (!(error instanceof ApiError)) return new Unavailable(`the server does not answer: ${error instanceof Error ? error.message || String((error as NodeJS.ErrnoException).code) : String(error)}`, { cause: error })
   const refused = refusalOf({ details: error.details, message: error.message })
   if (refused) return refused
+  if (error.code === 401 || error.code === 403) return new Refused('Forbidden', error.message, { cause: error })
   return error.code === 503 || error.code === 504 ? new Unavailable(error.message, { cause: error }) : error
 }
 
