@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { manifestFiles, normalAnswer, ourAnswer, readAnswers, readManifests, REFUSED_RULES } from '../../test/definitions/answers.ts'
+import { COSTS, manifestFiles, normalAnswer, ourAnswer, readAnswers, readManifests, REFUSED_RULES } from '../../test/definitions/answers.ts'
 import { checkDefinition } from './definition-check.ts'
 import type { FieldValidation } from './definition-decode.ts'
 import { printDefinition } from './definition-print.ts'
@@ -23,8 +23,17 @@ function compare(file: string, answersFile: string, fieldValidation: FieldValida
   }
 }
 
-for (const file of manifestFiles) if (file !== REFUSED_RULES) compare(file, file.replace('.yaml', '.json'), 'Strict')
+for (const file of manifestFiles) if (file !== REFUSED_RULES && file !== COSTS) compare(file, file.replace('.yaml', '.json'), 'Strict')
 compare('decoding.yaml', 'decoding.warn.json', 'Warn')
+
+test('what is refused upstream for the estimated cost of its rules, and for nothing else, is taken here', () => {
+  const answers = readAnswers(COSTS.replace('.yaml', '.json'))
+  for (const manifest of readManifests(COSTS)) {
+    const causes = answers[manifest.place]?.status.details?.causes ?? []
+    assert.ok(causes.every(({ message = '' }) => message.startsWith('Forbidden: ') && message.includes('estimated ')), manifest.name)
+    assert.equal(ourAnswer(manifest, 'Strict').status.status, 'Success')
+  }
+})
 
 test('rules that do not compile are refused here at the place where upstream refuses them', () => {
   const answers = readAnswers('refused-rules.json')

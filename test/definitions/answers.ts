@@ -25,6 +25,9 @@ export const SUCCESS = { metadata: {}, status: 'Success' } as Status
 /** Rules that do not compile: ours are refused beside upstream's texts. */
 export const REFUSED_RULES = 'refused-rules.yaml'
 
+/** Rules that upstream estimates to cost too much: ours are taken, and stopped when they do. */
+export const COSTS = 'costs.yaml'
+
 /** The documents of one file, in order. */
 export function readManifests(file: string): Manifest[] {
   const documents = readFileSync(join(import.meta.dirname, file), 'utf8').split(/^---\n/m)
