@@ -56,6 +56,7 @@ function change(manifest: JsonObject, random: Random): void {
     setKey(at(manifest, random.pick(schemas)) as JsonObject, keyword, fill(random.pick(KEYWORDS[keyword] as readonly Template[]), random))
     return
   }
+  if (paths.length === 0) return
   const path = random.pick(paths)
   const parent = at(manifest, path.slice(0, -1)) as JsonObject
   const key = path.at(-1) as string
