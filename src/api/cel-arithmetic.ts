@@ -5,19 +5,21 @@
 import { celError, celUint, type CelList, type CelUint } from '@bufbuild/cel'
 import { contains, items, rawOf } from './cel-equality.ts'
 import { declare, overload, type Declaration, type Value } from './cel-function.ts'
-import { CHARACTER, ITEM, meter } from './cel-meter.ts'
+import { CHARACTER, INTEGER, meter, OBJECT } from './cel-meter.ts'
 import { DURATION, durationOf, nanosOf, offsetOf, TIMESTAMP, timestampOf } from './cel-time.ts'
 import { identityOf, JoinedList, ListValue, wrap } from './cel-values.ts'
 import type { Json } from './object.ts'
 
 /** An int that fits; throws for one that does not. */
 export function int(value: bigint): bigint {
+  meter.charge(INTEGER)
   if (BigInt.asIntN(64, value) !== value) throw celError('integer overflow')
   return value
 }
 
 /** A uint that fits; throws for one that does not. */
 export function uint(value: bigint): CelUint {
+  meter.charge(INTEGER)
   if (BigInt.asUintN(64, value) !== value) throw celError('unsigned integer overflow')
   return celUint(value)
 }
@@ -35,7 +37,10 @@ function concatTexts(a: string, b: string): string {
 
 function concatBytes(a: Uint8Array, b: Uint8Array): Uint8Array {
   meter.charge((a.length + b.length) * CHARACTER)
-  return new Uint8Array([...a, ...b])
+  const bytes = new Uint8Array(a.length + b.length)
+  bytes.set(a)
+  bytes.set(b, a.length)
+  return bytes
 }
 
 /** Concatenation as cel-go has it for lists of the schema: of a set the union, of a list by key the merge. */
@@ -45,7 +50,7 @@ function concat(a: CelList, b: CelList): JoinedList | ListValue {
   const known = items(a)
   const others = items(b)
   if (list.type.list === 'set') return joined(a, others.filter((item) => !contains(known, item)))
-  meter.charge((list.size + others.length) * ITEM)
+  meter.charge((list.size + others.length) * OBJECT)
   // a Map keeps the place of a key whose value is replaced
   const merged = new Map([...list.raw, ...others.map(rawItem)].map((item) => [identityOf(item, list.type), item]))
   return wrap([...merged.values()], list.type) as unknown as ListValue

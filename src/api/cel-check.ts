@@ -5,7 +5,7 @@
  */
 import { callOf, constantOf, qualifiedName, type Expression } from './cel-expression.ts'
 import { expandMacro } from './cel-macros.ts'
-import { NODE } from './cel-meter.ts'
+import { CALL, NODE, OPERATOR } from './cel-meter.ts'
 import type { Declaration } from './cel-function.ts'
 import type { ValueType } from './cel-values.ts'
 
@@ -30,6 +30,9 @@ const TYPES = new Set([
 ])
 // What the evaluator does itself, without a function.
 const BUILT_IN = new Set(['_?_:_', '_&&_', '_||_', '@not_strictly_false'])
+/** From how many units on it is worth a call to charge a branch or an operand by itself. */
+const LONG_BRANCH = 4
+const LONG_OPERAND = 25
 /** upstream: cel-go parser maxRecursionDepth */
 const MAX_DEPTH = 250
 
@@ -93,7 +96,7 @@ class Checker {
       return { expression: { ...expression, exprKind: { case: 'selectExpr', value: { ...select, operand } } } as Expression, type: select.testOnly ? undefined : found, units }
     }
     const call = callOf(expression, select.testOnly ? '$@has' : '$@index', [operand, constantOf(expression, select.field)])
-    return { expression: call, type: select.testOnly ? undefined : found, units: units + NODE }
+    return { expression: call, type: select.testOnly ? undefined : found, units: units + CALL }
   }
 
   private checkMap(expression: Expression, struct: ValueOf<'structExpr'>, scope: Scope): Checked {
@@ -104,7 +107,7 @@ class Checker {
     })
     const [elements, units] = this.checkAll(parts, scope)
     const list = { ...expression, exprKind: { case: 'listExpr', value: { $typeName: 'cel.expr.Expr.CreateList', elements, optionalIndices: [] } } } as Expression
-    return { expression: callOf(expression, '$@map', [list]), type: undefined, units }
+    return { expression: callOf(expression, '$@map', [list]), type: undefined, units: units + CALL }
   }
 
   private checkLoop(expression: Expression, loop: ValueOf<'comprehensionExpr'>, scope: Scope): Checked {
@@ -121,7 +124,7 @@ class Checker {
     const end = this.check(result, inner)
     const value = {
       ...loop, iterRange: range.expression, accuInit: init.expression, loopStep: step.expression, result: end.expression,
-      loopCondition: bind ? condition.expression : callOf(expression, '_&&_', [charge(expression, condition.units + step.units), condition.expression]),
+      loopCondition: bind ? condition.expression : callOf(expression, '_&&_', [charge(expression, CALL + condition.units + step.units), condition.expression]),
     }
     return {
       expression: { ...expression, exprKind: { case: 'comprehensionExpr', value } } as Expression,
@@ -139,15 +142,29 @@ class Checker {
     const receiver = this.check(target, scope)
     const [checked, units] = this.checkAll(args, scope)
     this.requireOverload(name, true, args.length)
-    return { expression: callOf(expression, `$${name}`, checked, receiver.expression), type: resultOf(name, receiver.type), units: receiver.units + units }
+    return { expression: callOf(expression, `$${name}`, checked, receiver.expression), type: resultOf(name, receiver.type), units: receiver.units + units + CALL }
   }
 
   private checkGlobal(expression: Expression, name: string, args: readonly Expression[], scope: Scope): Checked {
+    if (BUILT_IN.has(name)) return this.checkOperator(expression, name, args, scope)
     const [checked, units, types] = this.checkAll(args, scope)
-    if (name === '_[_]') return { expression: callOf(expression, '$@index', checked), type: elementOf(types[0]), units }
-    if (BUILT_IN.has(name)) return { expression: callOf(expression, name, checked), type: name === '_?_:_' && types[1] === types[2] ? types[1] : undefined, units }
+    if (name === '_[_]') return { expression: callOf(expression, '$@index', checked), type: elementOf(types[0]), units: units + CALL }
     this.requireOverload(name, false, args.length)
-    return { expression: callOf(expression, `$${name}`, checked), type: undefined, units }
+    return { expression: callOf(expression, `$${name}`, checked), type: undefined, units: units + CALL }
+  }
+
+  /** An operator that may not look at all of its operands: the long ones are charged when they are looked at. */
+  private checkOperator(expression: Expression, name: string, args: readonly Expression[], scope: Scope): Checked {
+    const checked = args.map((argument) => this.check(argument, scope))
+    const long = name === '_?_:_' ? LONG_BRANCH : LONG_OPERAND
+    let units = OPERATOR
+    const operands = checked.map((operand, i) => {
+      const apart = i > 0 && operand.units > long
+      if (!apart) units += operand.units
+      return apart ? callOf(expression, '_?_:_', [charge(expression, operand.units + CALL), operand.expression, constantOf(expression, true)]) : operand.expression
+    })
+    const type = name === '_?_:_' && checked[1]?.type === checked[2]?.type ? checked[1]?.type : undefined
+    return { expression: callOf(expression, name, operands), type, units }
   }
 
   private requireOverload(name: string, method: boolean, count: number): void {

@@ -4,7 +4,7 @@
  * upstream: cel-go common/types/{list,map,int,…}.go Equal, apiserver/pkg/cel/common/valuesunstructured.go
  */
 import { isCelError, isCelList, isCelMap, isCelType, isCelUint, type CelList, type CelMap } from '@bufbuild/cel'
-import { CHARACTER, ITEM, LIMIT_TEXT, meter } from './cel-meter.ts'
+import { CHARACTER, ITEM, LIMIT_TEXT, meter, OBJECT } from './cel-meter.ts'
 import { equalOpaque } from './cel-opaque.ts'
 import { equalJson, identityOf, ListValue, MapValue } from './cel-values.ts'
 import type { Value } from './cel-function.ts'
@@ -49,6 +49,7 @@ export function contains(list: readonly Value[], value: Value): boolean {
 
 function equalLists(a: CelList, b: CelList): boolean {
   if (a.size !== b.size) return false
+  meter.charge(OBJECT)
   const others = items(b)
   if (a instanceof ListValue && (a as ListValue).type.list !== 'atomic') return equalByIdentity(a as ListValue, others)
   return items(a).every((item, i) => equal(item, others[i]))
@@ -73,7 +74,7 @@ export function rawOf(value: Value): Json | undefined {
 
 function equalMaps(a: CelMap, b: CelMap): boolean {
   if (a.size !== b.size) return false
-  meter.charge(a.size * ITEM)
+  meter.charge(OBJECT + a.size * ITEM)
   for (const [key, value] of a.entries()) {
     const other = b.get(key)
     if (other === undefined || !equal(value, other)) return false

@@ -3,11 +3,12 @@
  * upstream: cel-go ext/formatting.go, golang.org/x/text/message
  */
 import { celError, isCelList, isCelMap, isCelUint, type CelList, type CelMap } from '@bufbuild/cel'
+import { compare } from './cel-compare.ts'
 import { textOf } from './cel-conversions.ts'
 import { items } from './cel-equality.ts'
 import { kindOf, type Value } from './cel-function.ts'
 import { formatFixed } from './cel-go-text.ts'
-import { CHARACTER, meter } from './cel-meter.ts'
+import { CHARACTER, meter, OBJECT, PARTS } from './cel-meter.ts'
 import { DURATION, TIMESTAMP } from './cel-time.ts'
 import { goQuote } from './status.ts'
 
@@ -104,8 +105,9 @@ function formatList(list: CelList): string {
 }
 
 function formatMap(map: CelMap): string {
+  meter.charge(map.size * OBJECT)
   const pairs = [...(map.entries() as Iterable<[Value, Value]>)].map(([key, value]) => [formatKey(key), formatLiteral(value)] as const)
-  pairs.sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
+  pairs.sort(([a], [b]) => compare(a, b))
   return charged(`{${pairs.map(([key, value]) => `${key}:${value}`).join(', ')}}`)
 }
 
@@ -173,8 +175,12 @@ function doubleOf(value: Value, clause: string): number {
   return wrong(`${clause} clause can only be used on doubles`, value)
 }
 
-// The library keeps a precision in eight bits.
-const formatNumber = (value: number, precision: number, of: (value: number, precision: number) => string): string => of(value, precision % 256)
+function formatNumber(value: number, precision: number, of: (value: number, precision: number) => string): string {
+  // the library keeps a precision in eight bits
+  const bits = precision % 256
+  meter.charge(5 * PARTS + 2 * bits)
+  return of(value, bits)
+}
 
 const special = (value: number): string => (Number.isNaN(value) ? 'NaN' : value > 0 ? '∞' : '-∞')
 

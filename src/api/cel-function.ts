@@ -5,6 +5,7 @@
  */
 import { celError, isCelError, isCelList, isCelMap, isCelType, isCelUint, type CelError, type CelFunc, type CelList, type CelMap, type CelType, type CelUint, type CelValue } from '@bufbuild/cel'
 import { isReflectMessage, type ReflectMessage } from '@bufbuild/protobuf/reflect'
+import { meter, OBJECT } from './cel-meter.ts'
 
 /** What a rule computes with. */
 export type Value = CelValue
@@ -109,6 +110,7 @@ function call(declaration: Declaration, target: Value | undefined, values: Value
     try {
       return one.call(...(all as never[])) as Value | CelError
     } catch (error) {
+      meter.left -= OBJECT
       return isCelError(error) ? error : celError((error as Error).message)
     }
   }
@@ -124,6 +126,7 @@ function fits(value: Value, parameter: Parameter): boolean {
 }
 
 function noSuchOverload({ name, missing }: Declaration, values: readonly Value[]): CelError {
+  meter.left -= OBJECT
   const kinds = values.map(kindOf)
   const style = typeof missing === 'function' ? missing(kinds[0] ?? '') : missing
   if (style === 'plain') return celError('no such overload')

@@ -2,12 +2,12 @@
  * Functions of lists: Kubernetes' own, cel-go's list library (version 3) and its sets.
  * upstream: apiserver/pkg/cel/library/lists.go, cel-go ext/lists.go, ext/sets.go
  */
-import { celError, isCelList, type CelList } from '@bufbuild/cel'
+import { celError, isCelError, isCelList, type CelList } from '@bufbuild/cel'
 import { int, uint } from './cel-arithmetic.ts'
 import { COMPARABLE, compare } from './cel-compare.ts'
 import { contains, equal, items } from './cel-equality.ts'
 import { declare, kindOf, member, overload, type Declaration, type Value } from './cel-function.ts'
-import { ITEM, LIMIT_TEXT, meter } from './cel-meter.ts'
+import { ITEM, LIMIT_TEXT, meter, OBJECT } from './cel-meter.ts'
 import { codePoints, stringIndexes } from './cel-strings.ts'
 import { DURATION, durationOf, nanosOf } from './cel-time.ts'
 import { JoinedList, MapValue } from './cel-values.ts'
@@ -65,16 +65,23 @@ function isSame(a: Value, b: Value): boolean {
 const position = (values: CelList, value: Value): bigint => BigInt(items(values).findIndex((item) => isSame(item, value)))
 const lastPosition = (values: CelList, value: Value): bigint => BigInt(items(values).findLastIndex((item) => isSame(item, value)))
 
+function itemAt(values: CelList, index: number): Value {
+  const value = values.get(index)
+  if (isCelError(value)) throw value
+  return value as Value
+}
+
 function slice(values: CelList, start: bigint, end: bigint): JoinedList {
   const call = `cannot slice(${start}, ${end})`
   if (start < 0n || end < 0n) throw celError(`${call}, negative indexes not supported`)
   if (start > end) throw celError(`${call}, start index must be less than or equal to end index`)
   if (BigInt(values.size) < end) throw celError(`${call}, list is length ${values.size}`)
-  return list(items(values).slice(Number(start), Number(end)))
+  return list(Array.from({ length: Number(end - start) }, (_, i) => itemAt(values, Number(start) + i)))
 }
 
 function flatten(values: CelList, depth: bigint): Value[] {
   if (depth < 0n) throw celError('level must be non-negative')
+  meter.charge(OBJECT)
   return items(values).flatMap((value) => (isCelList(value) && depth > 0n ? flatten(value, depth - 1n) : [value]))
 }
 

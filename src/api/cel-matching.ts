@@ -20,7 +20,7 @@ function compile(text: string): Pattern {
  * upstream: ceil(0.1 × (size + 1)) × ceil(0.25 × size of the pattern); here a step is dearer
  */
 function charge(text: string, { size }: Pattern): void {
-  meter.charge(5 + (text.length + 1) * (0.5 + size * PER_STEP))
+  meter.charge(20 + (text.length + 1) * (0.5 + size * PER_STEP))
 }
 
 const PER_STEP = 0.15

@@ -5,19 +5,29 @@
  * ours is the same or greater, so that both have a budget of 1,000,000 for one rule; nodes cost more here than there.
  */
 
-/** What one node of an expression costs each time, in units. */
-export const NODE = 3
+/** What one node of an expression costs each time, in units: a name, a constant or a field; an operator of the evaluator's own; a function. */
+export const NODE = 1
+export const OPERATOR = 1
+export const CALL = 3
+/** What arithmetic of 64 bits costs besides. */
+export const INTEGER = 3
 /** What a character costs that is copied or compared. upstream: common.StringTraversalCostFactor */
 export const CHARACTER = 0.1
 /** What one item of a list costs that is visited or copied. */
 export const ITEM = 1
 
+/** What it costs to make an object: an opaque value, an error. */
+export const OBJECT = 16
+
+/** What it costs to read or write a value of several parts, such as a time, an address or a quantity, besides its characters. */
+export const PARTS = 30
+
 /** What stops an evaluation. */
 export const LIMIT_TEXT = 'operation cancelled: actual cost limit exceeded'
 
-/** The units that the running evaluation has left; evaluations are synchronous, so that there is only one. */
+/** The units that the running evaluation has left; evaluations are synchronous, so that there is only one. Without one nothing is counted. */
 export const meter = {
-  left: 0,
+  left: Infinity,
   /** Takes `units`; throws when there are not that many left. */
   charge(units: number): void {
     meter.left -= units

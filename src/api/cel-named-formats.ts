@@ -1,6 +1,6 @@
 /** Formats by name, which say what is wrong with a text. upstream: apiserver/pkg/cel/library/format.go */
 import { declare, member, overload, type Declaration } from './cel-function.ts'
-import { meter } from './cel-meter.ts'
+import { meter, PARTS } from './cel-meter.ts'
 import { opaqueType } from './cel-opaque.ts'
 import { none, optionalOf } from './cel-optional.ts'
 import { JoinedList } from './cel-values.ts'
@@ -48,7 +48,7 @@ const formats = new Map(FORMATS.map(([key, name, errors]) => [key, formatType.wr
 
 function validate(format: unknown, text: string): unknown {
   // the expressions of the formats look at a character several times
-  meter.charge(10 + text.length)
+  meter.charge(PARTS + text.length)
   const errors = formatType.unwrap(format).errors(text)
   return errors.length === 0 ? none() : optionalOf(new JoinedList(errors) as unknown as Value)
 }

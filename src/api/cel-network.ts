@@ -1,7 +1,7 @@
 /** Addresses and networks as rules see them. upstream: apiserver/pkg/cel/library/{ip,cidr}.go */
 import { celError } from '@bufbuild/cel'
 import { declare, member, overload, type Declaration } from './cel-function.ts'
-import { CHARACTER, meter } from './cel-meter.ts'
+import { CHARACTER, meter, OBJECT, PARTS } from './cel-meter.ts'
 import { opaqueType } from './cel-opaque.ts'
 import { BITS, formatAddress, isMapped, masked, parseAddress, parseNetwork, type Address, type Network } from './netip.ts'
 import { goQuote } from './status.ts'
@@ -13,7 +13,7 @@ const IP = addressType.desc.typeName
 const CIDR = networkType.desc.typeName
 
 function readAddress(text: string): Address | string {
-  meter.charge(1 + text.length * CHARACTER)
+  meter.charge(PARTS + text.length * CHARACTER)
   const address = parseAddress(text)
   if (typeof address === 'string') return `IP Address ${goQuote(text)} parse error during conversion from string: ${address}`
   if (address.zone !== undefined) return `IP address ${goQuote(text)} with zone value is not allowed`
@@ -21,7 +21,7 @@ function readAddress(text: string): Address | string {
 }
 
 function readNetwork(text: string): Network | string {
-  meter.charge(1 + text.length * CHARACTER)
+  meter.charge(PARTS + text.length * CHARACTER)
   const network = parseNetwork(text)
   if (typeof network === 'string') return `network address parse error during conversion from string: ${network}`
   return isMapped(network) ? `IPv4-mapped IPv6 address ${goQuote(text)} is not allowed` : network
@@ -39,8 +39,15 @@ function network(text: string): Network {
   return found
 }
 
-const contains = (outer: Network, inner: Address, bits: number): boolean =>
-  outer.family === inner.family && outer.bits <= bits && masked(outer).value === masked({ ...inner, bits: outer.bits }).value
+function contains(outer: Network, inner: Address, bits: number): boolean {
+  meter.charge(OBJECT)
+  return outer.family === inner.family && outer.bits <= bits && masked(outer).value === masked({ ...inner, bits: outer.bits }).value
+}
+
+function format(address: Address): string {
+  meter.charge(PARTS)
+  return formatAddress(address)
+}
 
 const inNetwork = (text: string, bits: number): ((value: Address) => boolean) => {
   const range = network(`${text}/${bits}`)
@@ -49,13 +56,10 @@ const inNetwork = (text: string, bits: number): ((value: Address) => boolean) =>
 
 type Ranges = Record<4 | 6, (value: Address) => boolean>
 
-// Made when the module is loaded, with no rule to charge.
-meter.left = Infinity
 const loopback: Ranges = { 4: inNetwork('127.0.0.0', 8), 6: inNetwork('::1', 128) }
 const multicast: Ranges = { 4: inNetwork('224.0.0.0', 4), 6: inNetwork('ff00::', 8) }
 const linkLocalUnicast: Ranges = { 4: inNetwork('169.254.0.0', 16), 6: inNetwork('fe80::', 10) }
 const linkLocalMulticast: Ranges = { 4: inNetwork('224.0.0.0', 24), 6: ({ value }) => (value >> 112n & 0xff0fn) === 0xff02n }
-meter.left = 0
 
 const ofAddress = (value: unknown): Address => addressType.unwrap(value)
 const ofNetwork = (value: unknown): Network => networkType.unwrap(value)
@@ -79,15 +83,15 @@ const ask = (name: string, of: (value: Address) => boolean): Declaration => decl
 
 /** Texts of addresses and networks, for `string`. */
 export const networkTexts = [
-  overload([IP], (value) => formatAddress(ofAddress(value))),
-  overload([CIDR], (value) => `${formatAddress(ofNetwork(value))}/${ofNetwork(value).bits}`),
+  overload([IP], (value) => format(ofAddress(value))),
+  overload([CIDR], (value) => `${format(ofNetwork(value))}/${ofNetwork(value).bits}`),
 ]
 
 /** `ip`, `isIP`, `cidr`, `isCIDR` and their methods. */
 export const networkFunctions: Declaration[] = [
   declare('isIP', [overload(['string'], (text) => typeof readAddress(text) !== 'string')]),
   declare('ip', [overload(['string'], (text) => addressType.wrap(address(text))), member([CIDR], (value) => addressType.wrap(ofNetwork(value)))]),
-  declare('ip.isCanonical', [overload(['string'], (text) => formatAddress(address(text)) === text)]),
+  declare('ip.isCanonical', [overload(['string'], (text) => format(address(text)) === text)]),
   declare('family', [member([IP], (value) => BigInt(ofAddress(value).family))]),
   ask('isUnspecified', isUnspecified),
   ask('isLoopback', (value) => is(loopback, value)),

@@ -3,6 +3,7 @@ import { create, createFileRegistry, equals, type DescMessage, type Message } fr
 import { isReflectMessage, reflect, type ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from '@bufbuild/protobuf/wkt'
 import { celError } from '@bufbuild/cel'
+import { meter, OBJECT } from './cel-meter.ts'
 
 const payloads = new WeakMap<Message, unknown>()
 const equalities = new Map<string, (a: unknown, b: unknown) => boolean>()
@@ -21,6 +22,7 @@ export function opaqueType<T>(name: string, equal: (a: T, b: T) => boolean): Opa
   return {
     desc,
     wrap(payload) {
+      meter.charge(OBJECT)
       const message = create(desc)
       payloads.set(message, payload)
       return reflect(desc, message)

@@ -6,6 +6,7 @@ import { celError, isCelError, isCelList, isCelMap, isCelType, isCelUint, type C
 import type { ReflectMessage } from '@bufbuild/protobuf/reflect'
 import { equal, items } from './cel-equality.ts'
 import { declare, kindOf, member, overload, type Declaration, type Value } from './cel-function.ts'
+import { ITEM, meter } from './cel-meter.ts'
 import { opaqueType } from './cel-opaque.ts'
 import { DURATION, nanosOf, TIMESTAMP } from './cel-time.ts'
 import { JoinedList, ListValue, MapValue } from './cel-values.ts'
@@ -47,6 +48,7 @@ function isZero(value: Value): boolean {
 }
 
 function unwrapAll(optionals: CelList): JoinedList {
+  meter.charge(optionals.size * ITEM)
   return new JoinedList(items(optionals).map(valueOf).filter((value) => value !== undefined))
 }
 

@@ -61,7 +61,7 @@ export function compileExpression(text: string, scope: Scope): Program {
       meter.left = limit - units
       const outcome = meter.left < 0 ? 'limit' : run(evaluate, bindings)
       const used = limit - meter.left
-      meter.left = 0
+      meter.left = Infinity
       return { outcome, used }
     },
   }

@@ -1,7 +1,7 @@
 /** Quantities as rules see them. upstream: apiserver/pkg/cel/library/quantity.go */
 import { celError } from '@bufbuild/cel'
 import { declare, member, overload, type Declaration } from './cel-function.ts'
-import { CHARACTER, meter } from './cel-meter.ts'
+import { CHARACTER, meter, OBJECT, PARTS } from './cel-meter.ts'
 import { opaqueType } from './cel-opaque.ts'
 import { addQuantities, compareAmounts, negateQuantity, parseQuantity, toFloat, toInteger, type Quantity } from './quantity.ts'
 
@@ -10,7 +10,7 @@ export const quantityType = opaqueType<Quantity>('kubernetes.Quantity', (a, b) =
 const QUANTITY = quantityType.desc.typeName
 
 function parse(text: string): Quantity | string {
-  meter.charge(1 + text.length * CHARACTER)
+  meter.charge(PARTS + text.length * CHARACTER)
   return parseQuantity(text)
 }
 
@@ -21,7 +21,15 @@ function quantity(text: string): unknown {
 }
 
 const { unwrap, wrap } = quantityType
-const compare = (a: unknown, b: unknown): number => compareAmounts(unwrap(a), unwrap(b))
+function compare(a: unknown, b: unknown): number {
+  meter.charge(OBJECT)
+  return compareAmounts(unwrap(a), unwrap(b))
+}
+
+function float(value: Quantity): number {
+  meter.charge(OBJECT)
+  return toFloat(value)
+}
 
 /** What a place of difference in scale costs: amounts may be as far apart as 10³². */
 function add(a: Quantity, b: Quantity): unknown {
@@ -49,7 +57,7 @@ export const quantityFunctions: Declaration[] = [
   ]),
   declare('isInteger', [member([QUANTITY], (value) => toInteger(unwrap(value)) !== undefined)]),
   declare('asInteger', [member([QUANTITY], (value) => asInteger(unwrap(value)))]),
-  declare('asApproximateFloat', [member([QUANTITY], (value) => toFloat(unwrap(value)))]),
+  declare('asApproximateFloat', [member([QUANTITY], (value) => float(unwrap(value)))]),
 ]
 
 /** The comparisons that quantities share with versions. */

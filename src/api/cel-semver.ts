@@ -1,7 +1,7 @@
 /** Versions as rules see them. upstream: apiserver/pkg/cel/library/semverlib.go (version 1) */
 import { celError } from '@bufbuild/cel'
 import { declare, member, overload, type Declaration } from './cel-function.ts'
-import { CHARACTER, meter } from './cel-meter.ts'
+import { CHARACTER, meter, OBJECT, PARTS } from './cel-meter.ts'
 import { opaqueType } from './cel-opaque.ts'
 import { quantityComparisons } from './cel-quantity.ts'
 import { compareSemver, normalizeSemver, parseSemver, type Semver } from './semver.ts'
@@ -12,7 +12,7 @@ const SEMVER = semverType.desc.typeName
 const { unwrap } = semverType
 
 function parse(text: string, normalize: boolean): Semver | string {
-  meter.charge(1 + text.length * CHARACTER)
+  meter.charge(2 * PARTS + text.length * CHARACTER)
   return normalize ? normalizeSemver(text) : parseSemver(text)
 }
 
@@ -23,7 +23,11 @@ function semver(text: string, normalize: boolean): unknown {
 }
 
 const isSemver = (text: string, normalize: boolean): boolean => typeof parse(text, normalize) !== 'string'
-const compare = (a: unknown, b: unknown): number => compareSemver(unwrap(a), unwrap(b))
+
+function compare(a: unknown, b: unknown): number {
+  meter.charge(OBJECT)
+  return compareSemver(unwrap(a), unwrap(b))
+}
 // upstream: types.Int of a uint64
 const number = (value: unknown, i: 0 | 1 | 2): bigint => BigInt.asIntN(64, unwrap(value).numbers[i])
 

@@ -12,7 +12,7 @@ import { JoinedList } from './cel-values.ts'
 
 const SURROGATE = /[\ud800-\udfff]/
 
-/** The code points of a text: how many, where the one with a number begins, and which one begins somewhere. */
+/** The code points of a text: how many, where the one with a number begins, and the number of the one that begins somewhere. */
 interface Places {
   readonly length: number
   unit(index: number): number
@@ -26,12 +26,21 @@ function places(text: string): Places {
   meter.charge(text.length)
   const starts: number[] = []
   for (let unit = 0; unit < text.length; unit += (text.codePointAt(unit) ?? 0) > 0xffff ? 2 : 1) starts.push(unit)
-  const numbers = new Map(starts.map((start, i) => [start, i]))
-  return { length: starts.length, unit: (index) => starts[index] ?? text.length, index: (unit) => numbers.get(unit) ?? -1 }
+  return { length: starts.length, unit: (index) => starts[index] ?? text.length, index: (unit) => codePoints(text.slice(0, unit)) }
 }
 
 /** The number of code points. */
-export const codePoints = (text: string): number => places(text).length
+export function codePoints(text: string): number {
+  meter.charge(1 + text.length * CHARACTER)
+  if (!SURROGATE.test(text)) return text.length
+  meter.charge(text.length * CHARACTER)
+  let pairs = 0
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit >= 0xd800 && unit < 0xdc00) pairs++
+  }
+  return text.length - pairs
+}
 
 const outOfRange = (index: bigint): never => {
   throw celError(`index out of range: ${index}`)

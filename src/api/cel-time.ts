@@ -10,7 +10,7 @@ import { parseTime } from './age.ts'
 import { parseUnits } from './cel-duration.ts'
 import { declare, member, type Declaration } from './cel-function.ts'
 import { formatPlain } from './cel-go-text.ts'
-import { meter } from './cel-meter.ts'
+import { meter, OBJECT, PARTS } from './cel-meter.ts'
 
 /** The names of the two types. */
 export const TIMESTAMP = 'google.protobuf.Timestamp'
@@ -34,12 +34,14 @@ const parts = (value: ReflectMessage): Parts => value.message as unknown as Part
 
 /** Nanoseconds of a timestamp (since the epoch) or of a duration. */
 export function nanosOf(value: ReflectMessage): bigint {
+  meter.charge(1)
   const { seconds, nanos } = parts(value)
   return seconds * SECOND + BigInt(nanos)
 }
 
 /** Makes a timestamp of nanoseconds since the epoch, of the years 1 to 9999. `like`: the timestamp whose offset it keeps. */
 export function timestampOf(nanos: bigint, offset = 0): ReflectMessage {
+  meter.charge(OBJECT)
   const rest = ((nanos % SECOND) + SECOND) % SECOND
   const seconds = (nanos - rest) / SECOND
   if (seconds < MIN_SECONDS || seconds > MAX_SECONDS) throw celError('timestamp overflow')
@@ -53,12 +55,14 @@ export const offsetOf = (value: ReflectMessage): number => offsets.get(value.mes
 
 /** Makes a duration of nanoseconds. */
 export function durationOf(nanos: bigint): ReflectMessage {
+  meter.charge(OBJECT)
   if (nanos > MAX_NANOS || nanos < -MAX_NANOS - 1n) throw celError('integer overflow')
   return reflect(DurationSchema, create(DurationSchema, { seconds: nanos / SECOND, nanos: Number(nanos % SECOND) }))
 }
 
 /** A timestamp of an RFC 3339 text, undefined for what is none. */
 export function parseTimestamp(text: string): ReflectMessage | undefined {
+  meter.charge(PARTS)
   const instant = text.length > 100 ? undefined : parseTime(text)
   if (instant === undefined) return undefined
   const offset = /([+-])(\d\d):(\d\d)$/.exec(text)
@@ -68,12 +72,14 @@ export function parseTimestamp(text: string): ReflectMessage | undefined {
 
 /** A duration of Go's syntax, undefined for what is none. upstream: time.ParseDuration */
 export function parseDuration(text: string): ReflectMessage | undefined {
+  meter.charge(PARTS)
   const nanos = text.length > 128 ? undefined : parseUnits(text)
   return nanos === undefined || nanos > MAX_NANOS || nanos < -MAX_NANOS - 1n ? undefined : durationOf(nanos)
 }
 
 /** RFC 3339 with as many decimals as needed, in the offset of the timestamp. */
 export function formatTimestamp(value: ReflectMessage): string {
+  meter.charge(PARTS)
   const { seconds, nanos } = parts(value)
   const offset = offsetOf(value)
   const local = new Date(Number(seconds) * 1000 + offset * 60_000).toISOString().slice(0, 19)
@@ -85,6 +91,7 @@ export function formatTimestamp(value: ReflectMessage): string {
 
 /** Seconds with as many decimals as a double has, e.g. `1.5s`. upstream: Duration.ConvertToType */
 export function formatDuration(value: ReflectMessage): string {
+  meter.charge(PARTS)
   const { seconds, nanos } = parts(value)
   return `${formatPlain(Number(seconds) + nanos / 1e9)}s`
 }
@@ -110,11 +117,12 @@ const DURATION_GETTERS: Record<string, (nanos: bigint) => bigint> = {
 }
 
 // Looking up a time zone takes as long as some hundred nodes.
-const ZONE_COST = 100
+const ZONE_COST = 150
 const NEW_ZONE_COST = 2000
 
 /** The instant as a Date whose UTC parts are those of the zone: an offset such as `+02:00`, or a name such as `Europe/Berlin`. */
 function inZone(value: ReflectMessage, zone: string): Date {
+  meter.charge(OBJECT)
   const { seconds, nanos } = parts(value)
   const instant = Number(seconds) * 1000 + Math.floor(nanos / 1_000_000)
   if (zone.includes(':')) return new Date(instant + minutesOf(zone) * 60_000)

@@ -1,7 +1,7 @@
 /** URIs as rules see them. upstream: apiserver/pkg/cel/library/urls.go */
 import { celError } from '@bufbuild/cel'
 import { declare, member, overload, type Declaration } from './cel-function.ts'
-import { ITEM, meter } from './cel-meter.ts'
+import { ITEM, meter, PARTS } from './cel-meter.ts'
 import { LiteralMap } from './cel-map.ts'
 import { opaqueType } from './cel-opaque.ts'
 import { JoinedList } from './cel-values.ts'
@@ -13,17 +13,17 @@ export const uriType = opaqueType<Uri>('kubernetes.URL', (a, b) => a.text === b.
 const URI = uriType.desc.typeName
 
 /** What a character of a URI costs, which is looked at several times. */
-const URI_CHARACTER = 1
+const URI_CHARACTER = 2
 
 function uri(text: string): unknown {
-  meter.charge(10 + text.length * URI_CHARACTER)
+  meter.charge(8 * PARTS + text.length * URI_CHARACTER)
   const parsed = parseUri(text)
   if (typeof parsed === 'string') throw celError(`URL parse error during conversion from string: ${parsed}`)
   return uriType.wrap(parsed)
 }
 
 function isUri(text: string): boolean {
-  meter.charge(10 + text.length * URI_CHARACTER)
+  meter.charge(2 * PARTS + text.length * URI_CHARACTER)
   return requestUriFault(text) === undefined
 }
 

@@ -173,6 +173,7 @@ export class MapValue {
   readonly raw: JsonObject
   readonly type: ValueType & { kind: 'object' | 'map' }
   #members: Map<string, Wrapped> | undefined
+  #size: number | undefined
 
   constructor(raw: JsonObject, type: ValueType & { kind: 'object' | 'map' }) {
     this.raw = raw
@@ -182,7 +183,11 @@ export class MapValue {
     return true
   }
   get size(): number {
-    return Object.keys(this.raw).length
+    if (this.#size === undefined) {
+      this.#size = Object.keys(this.raw).length
+      meter.charge(this.#size * ITEM)
+    }
+    return this.#size
   }
   get(key: unknown): Wrapped | undefined {
     if (typeof key !== 'string') return undefined

@@ -58,8 +58,8 @@ function tryParse(text: string, shown: string, request: boolean): Uri | string {
 
 const NOTHING = { host: '', user: '' }
 // What Go leaves as it is in a host, a user name and a path.
-const HOST_TEXT = /[^A-Za-z0-9\-._~!$&'()*+,;=:[\]<>"]/gu
-const USER_TEXT = /[^A-Za-z0-9\-._~$&+,;=]/gu
+const HOST_TEXT = /[^A-Za-z0-9\-._~!$&'()*+,;=:[\]<>"]+/gu
+const USER_TEXT = /[^A-Za-z0-9\-._~$&+,;=]+/gu
 
 function parse(text: string, request: boolean): Uri {
   // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
@@ -104,7 +104,7 @@ const parsePath = (written: string): Path => ({ path: unescape(written, 'path'),
 
 // pchar of RFC 3986 and what browsers leave alone
 const VALID_PATH = /^[A-Za-z0-9\-._~!$&'()*+,;=:@/[\]%]*$/
-const PLAIN_PATH = /[^A-Za-z0-9\-._~$&+,/:;=@]/gu
+const PLAIN_PATH = /[^A-Za-z0-9\-._~$&+,/:;=@]+/gu
 
 function escapePath({ path, written }: Path): string {
   if (path === '*') return '*'
@@ -113,7 +113,7 @@ function escapePath({ path, written }: Path): string {
 }
 
 const escape = (plain: string, other: RegExp): string =>
-  plain.replace(other, (char) => [...Buffer.from(char)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''))
+  plain.replace(other, (run) => encodeURIComponent(run).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`))
 
 function parseAuthority(scheme: string, authority: string): typeof NOTHING {
   const at = authority.lastIndexOf('@')
