@@ -9,6 +9,7 @@ import {
 } from 'node:http2'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../src/base/clock.ts'
 import type { Log } from '../src/base/log.ts'
@@ -52,15 +53,18 @@ export interface TlsServer {
 
 const KIB = 1024
 const MIB = 1024 * KIB
-// Node resets a stream whose header list is longer than clients are told, without an answer: what we answer is a little lower.
 const HEADER_LIMIT = 60 * KIB
-const TOLD_HEADER_LIMIT = 64 * KIB
+// Node resets an HTTP/2 stream whose header list is longer than clients are told, without an answer and with no way to give one: they are told
+// more than we take, so that what lies between is read and answered with 431. A connection receives one header list at a time.
+const TOLD_HEADER_LIMIT = 256 * KIB
 // The aggregator sends all users' requests over one connection: upstream gives aggregated servers as many streams.
 const STREAMS_PER_CONNECTION = 1000
 // A body that nobody reads yet may fill its stream's window, not that of the connection.
 const STREAM_WINDOW = 256 * KIB
 const CONNECTION_WINDOW = 64 * MIB
 const SECOND = 1000
+// How long a connection is read on after its last answer.
+const LINGER_MS = 2 * SECOND
 
 /**
  * Serves `handler` over TLS on host:port. Rejects with a message that names the port when it is taken or may not be used.
@@ -69,9 +73,10 @@ const SECOND = 1000
 export async function serveTls(options: ServeTlsOptions): Promise<TlsServer> {
   const { log, clock } = options
   const server = createServer(options)
-  const open = track(server, log)
+  const open = track(server, log, clock)
   server.on('request', (request, response) => {
     open.watch(request, response)
+    if (request.httpVersionMajor === 1) request.url = originForm(request.url ?? '/')
     if (request.httpVersionMajor === 2 && headerSize(request) > HEADER_LIMIT) {
       refuseHeader(request as Http2ServerRequest, response as Http2ServerResponse)
       return
@@ -159,15 +164,32 @@ function refuseHeader(request: Http2ServerRequest, response: Http2ServerResponse
   request.resume()
 }
 
-// Over HTTP/1.1 the parser refuses bytes that are no request. The socket is ended, not destroyed: the peer may still be sending.
-function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
-  const busy = (socket as Socket & { _httpMessage?: ServerResponse })._httpMessage
+// A proxy may send the whole URL, of which the path counts (RFC 9112 3.2.2).
+function originForm(target: string): string {
+  const authority = /^[a-z][a-z\d+.-]*:\/\/[^/?#]*/i.exec(target)
+  if (authority === null) return target
+  const rest = target.slice(authority[0].length)
+  return rest.startsWith('/') ? rest : `/${rest}`
+}
+
+// Over HTTP/1.1 the parser refuses bytes that are no request.
+function answerClientError(error: NodeJS.ErrnoException, socket: Socket, clock: Clock): void {
+  // What still arrives after the answer is an error each time.
+  if (!socket.writableEnded) endSocket(socket, CLIENT_ERRORS[error.code ?? ''] ?? '400 Bad Request', clock)
+}
+
+// The last answer on a connection. The socket is ended, not destroyed: the peer may still be sending, and would lose the answer.
+function endSocket(socket: Duplex, status: string, clock: Clock): void {
+  const busy = (socket as Duplex & { _httpMessage?: ServerResponse })._httpMessage
   if (!socket.writable || busy?.headersSent) {
     socket.destroy()
     return
   }
-  const status = CLIENT_ERRORS[error.code ?? ''] ?? '400 Bad Request'
+  socket.on('error', () => {})
   socket.end(`HTTP/1.1 ${status}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n${status}`)
+  socket.resume()
+  const timer = clock.schedule(LINGER_MS, () => socket.destroy())
+  socket.once('close', () => timer.cancel())
 }
 
 const CLIENT_ERRORS: Readonly<Record<string, string>> = {
@@ -190,7 +212,7 @@ interface OpenConnections {
   destroy(): void
 }
 
-function track(server: Http2SecureServer, log: Log): OpenConnections {
+function track(server: Http2SecureServer, log: Log, clock: Clock): OpenConnections {
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
     sockets.add(socket)
@@ -200,7 +222,10 @@ function track(server: Http2SecureServer, log: Log): OpenConnections {
     socket.once('close', () => sockets.delete(socket))
   })
   server.on('tlsClientError', (err: Error) => log.debug('tls handshake failed', { err }))
-  server.on('clientError', answerClientError)
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => answerClientError(error, socket, clock))
+  // A tunnel through us would carry whatever its client likes: nothing behind such a request is read as another one.
+  server.on('connect', (_request, socket) => endSocket(socket as Duplex, '405 Method Not Allowed', clock))
+  server.on('upgrade', (_request, socket) => endSocket(socket as Duplex, '400 Bad Request', clock))
   server.on('error', (err: Error) => {
     // Before it listens, the start fails with it.
     if (server.listening) log.error('server failed', { err })

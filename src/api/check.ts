@@ -2,6 +2,7 @@
  * Validation of whole objects for create, update and status update: every check, in upstream's order and multiplicity.
  * upstream: apiextensions-apiserver/pkg/registry/customresource/{strategy,validator,status_strategy}.go, apiserver/pkg/registry/rest/update.go BeforeUpdate
  */
+import { addErrors } from './error-limits.ts'
 import { embeddedErrors } from './embedded.ts'
 import { listTypeErrors } from './list-type.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from './metadata-validate.ts'
@@ -37,10 +38,10 @@ export interface CheckResult {
 export function checkCreate(object: KubeObject, version: VersionDefinition, rules: CelRules | undefined, context: CheckContext): CheckResult {
   const errors = typeMetaErrors(object, version, context)
   if (errors.length === 0) {
-    errors.push(...validateObjectMeta(object.metadata, { namespaced: context.namespaced, nameRule: subdomainName }))
-    errors.push(...validateSchema(object, version.schema), ...scaleErrors(object, version))
+    addErrors(errors, validateObjectMeta(object.metadata, { namespaced: context.namespaced, nameRule: subdomainName }))
+    addErrors(errors, validateSchema(object, version.schema), scaleErrors(object, version))
   }
-  errors.push(...embeddedErrors(object, version.schema), ...listTypeErrors(object, version.schema))
+  addErrors(errors, embeddedErrors(object, version.schema), listTypeErrors(object, version.schema))
   return finish(errors, object, undefined, rules, context)
 }
 
@@ -54,12 +55,12 @@ export function checkUpdate(
 ): CheckResult {
   const errors = metadataErrors(object, old, context)
   const typeErrors = typeMetaErrors(object, version, context)
-  errors.push(...typeErrors)
+  addErrors(errors, typeErrors)
   if (typeErrors.length === 0) {
-    errors.push(...validateObjectMetaUpdate(object.metadata, old.metadata))
-    errors.push(...validateSchema(object, version.schema, { old }), ...scaleErrors(object, version))
+    addErrors(errors, validateObjectMetaUpdate(object.metadata, old.metadata))
+    addErrors(errors, validateSchema(object, version.schema, { old }), scaleErrors(object, version))
   }
-  errors.push(...embeddedErrors(object, version.schema), ...listTypeErrors(object, version.schema, old))
+  addErrors(errors, embeddedErrors(object, version.schema), listTypeErrors(object, version.schema, old))
   return finish(errors, object, old, rules, context)
 }
 
@@ -73,11 +74,11 @@ export function checkStatusUpdate(
 ): CheckResult {
   const errors = metadataErrors(object, old, context)
   const typeErrors = typeMetaErrors(object, version, context)
-  errors.push(...typeErrors)
+  addErrors(errors, typeErrors)
   if (typeErrors.length === 0) {
-    errors.push(...validateObjectMetaUpdate(object.metadata, old.metadata), ...statusErrors(object, old, version))
+    addErrors(errors, validateObjectMetaUpdate(object.metadata, old.metadata), statusErrors(object, old, version))
   }
-  errors.push(...listTypeErrors(object, version.schema, old))
+  addErrors(errors, listTypeErrors(object, version.schema, old))
   return finish(errors, object, old, rules, context)
 }
 

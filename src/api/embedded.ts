@@ -2,6 +2,7 @@
  * Whole objects inside an object (x-kubernetes-embedded-resource): their metadata is coerced and validated like the object's own.
  * upstream: apiextensions-apiserver/pkg/apiserver/schema/objectmeta/{algorithm,validation}.go
  */
+import { addErrors, BoundedTexts, MAX_FIELD_ERRORS } from './error-limits.ts'
 import { DecodeError } from './go-json-error.ts'
 import { coerceObjectMeta, type CoerceOptions } from './metadata-coerce.ts'
 import { validateObjectMeta } from './metadata-validate.ts'
@@ -19,10 +20,10 @@ const hasEmbedded = somewhere((schema) => schema['x-kubernetes-embedded-resource
  */
 export function coerceEmbedded(object: KubeObject, schema: Schema, options: CoerceOptions): { object: KubeObject; unknown: string[] } {
   if (!hasEmbedded(schema)) return { object, unknown: [] }
-  const unknown: string[] = []
+  const unknown = new BoundedTexts()
   const walker = new Walker(options, unknown)
   const coerced = walker.below(object, { ...schema, 'x-kubernetes-embedded-resource': false }, { field: '', dotted: '' }) as KubeObject
-  return { object: coerced, unknown: sortKeys(unknown) }
+  return { object: coerced, unknown: sortKeys(unknown.texts) }
 }
 
 /**
@@ -30,7 +31,7 @@ export function coerceEmbedded(object: KubeObject, schema: Schema, options: Coer
  * DecodeError `path: message` for malformed metadata. upstream: objectmeta.Coerce
  */
 export function coerceEmbeddedValue(value: Json, schema: Schema, path: string): Json {
-  return hasEmbedded(schema) ? new Walker({ lenient: false }, []).below(value, schema, { field: path, dotted: path }) : value
+  return hasEmbedded(schema) ? new Walker({ lenient: false }, new BoundedTexts()).below(value, schema, { field: path, dotted: path }) : value
 }
 
 /** A path in both forms: map keys bracketed (errors) and dotted (unknown fields). */
@@ -41,8 +42,8 @@ interface Place {
 
 class Walker {
   private readonly options: CoerceOptions
-  private readonly unknown: string[]
-  constructor(options: CoerceOptions, unknown: string[]) {
+  private readonly unknown: BoundedTexts
+  constructor(options: CoerceOptions, unknown: BoundedTexts) {
     this.options = options
     this.unknown = unknown
   }
@@ -84,7 +85,7 @@ class Walker {
   private metadata(member: Json, at: Place): Json {
     try {
       const { metadata, unknown } = coerceObjectMeta(member, this.options)
-      for (const path of unknown) this.unknown.push(`${child(at.dotted, 'metadata')}.${path}`)
+      for (const path of unknown) this.unknown.add(`${child(at.dotted, 'metadata')}.${path}`)
       return metadata
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error
@@ -114,6 +115,7 @@ export function embeddedValueErrors(value: Json, schema: Schema, path: string): 
 }
 
 function collectErrors(value: Json, schema: Schema | undefined, path: string, errors: FieldError[]): void {
+  if (errors.length >= MAX_FIELD_ERRORS) return
   if (typeof value !== 'object' || value === null || schema === undefined || !hasEmbedded(schema)) return
   if (Array.isArray(value)) {
     for (const [i, item] of value.entries()) collectErrors(item, schema.items, `${path}[${i}]`, errors)
@@ -143,7 +145,7 @@ function validateEmbedded(value: JsonObject, path: string, errors: FieldError[])
   const { metadata } = coerceObjectMeta(getKey(value, 'metadata'), { lenient: true })
   const named = metadata.name ? metadata : { ...metadata, name: 'fakename' }
   const rules = { namespaced: (metadata.namespace ?? '') !== '', nameRule: pathSegmentName, path: child(path, 'metadata') }
-  errors.push(...validateObjectMeta(named, rules))
+  addErrors(errors, validateObjectMeta(named, rules))
 }
 
 function kindError(kind: string): string {

@@ -2,6 +2,7 @@
  * JSON values decoded into Go structs that are described as data: zero values go, wrong types and unknown fields are reported with Go's texts.
  * upstream: sigs.k8s.io/json (UnmarshalStrict), apiextensions-apiserver/pkg/apis/apiextensions/v1/marshal.go
  */
+import { BoundedTexts } from './error-limits.ts'
 import { NEITHER } from './definition-props.ts'
 import { SCHEMA, type GoType } from './definition-types.ts'
 import { DecodeError, jsonKind } from './go-json-error.ts'
@@ -26,7 +27,7 @@ export function decodeGoStruct(value: Json, type: GoType, options: GoStructOptio
   const decoder = new Decoder(options, true)
   const decoded = decoder.read(value, type, { struct: '', fields: '', path: '' })
   if (decoder.error !== undefined) throw decoder.error
-  return { value: isObject(decoded) ? decoded : {}, unknown: decoder.unknown }
+  return { value: isObject(decoded) ? decoded : {}, unknown: decoder.found.texts }
 }
 
 /** Where Go's decoder stands: the innermost struct, the fields down to here (no keys, no indexes), and the whole path. */
@@ -54,7 +55,7 @@ type Of<K extends GoType['kind'], T = GoType> = T extends { readonly kind: infer
 const join = (path: string, name: string): string => (path === '' ? name : `${path}.${name}`)
 
 class Decoder {
-  readonly unknown: string[] = []
+  readonly found = new BoundedTexts()
   /** The first wrong type: Go goes on after it. What an unmarshaler throws ends decoding at once. */
   error: DecodeError | undefined
   private readonly options: GoStructOptions
@@ -110,7 +111,7 @@ class Decoder {
       const field = fields.get(key)
       const path = join(at.path, key)
       if (field === undefined) {
-        if (this.strict) this.unknown.push(path)
+        if (this.strict) this.found.add(path)
         continue
       }
       const member = this.read(value[key] as Json, field, { struct: type.go.slice('v1.'.length), fields: join(at.fields, key), path })
@@ -167,7 +168,7 @@ class Decoder {
     if (!isObject(value)) return this.mismatch(value, type, at)
     try {
       const { metadata, unknown } = coerceObjectMeta(value, { lenient: false, inOrder: !this.options.sorted })
-      this.unknown.push(...unknown.map((path) => `${at.path}.${path}`))
+      for (const path of unknown) this.found.add(`${at.path}.${path}`)
       return metadata
     } catch (error) {
       if (!(error instanceof DecodeError)) throw error

@@ -3,6 +3,7 @@
  * no recursion (nesting up to 10000 needs no stack), one pass.
  * upstream: sigs.k8s.io/json (UnmarshalStrict, convertNumber), texts of encoding/json
  */
+import { BoundedTexts } from './error-limits.ts'
 import { DecodeError, syntaxError, type SyntaxContext } from './go-json-error.ts'
 import { Float, isObject, setKey, type Json, type JsonObject } from './object.ts'
 
@@ -51,6 +52,7 @@ function isContainer(value: Json | undefined): value is JsonObject | Json[] {
 
 class Parser {
   readonly duplicates = new Set<string>()
+  private readonly paths = new BoundedTexts()
   readonly replaced: ReplacedMember[] = []
   private readonly text: string
   private readonly maxDepth: number
@@ -149,9 +151,16 @@ class Parser {
     if (this.text.charCodeAt(this.at) !== 0x22) this.fail('looking for beginning of object key string')
     const key = this.string()
     this.keys[this.keys.length - 1] = key
-    if (container[key] !== undefined && Object.hasOwn(container, key) && this.duplicates.size < MAX_FINDINGS) this.duplicates.add(this.path())
+    if (container[key] !== undefined && Object.hasOwn(container, key) && this.duplicates.size < MAX_FINDINGS) this.addDuplicate()
     if (this.skipBlanks() !== 0x3a) this.fail('after object key')
     this.at++
+  }
+
+  private addDuplicate(): void {
+    const path = this.path()
+    if (this.paths.full || this.duplicates.has(path)) return
+    this.duplicates.add(path)
+    this.paths.count(path.length)
   }
 
   private path(): string {

@@ -2,6 +2,7 @@
  * The promise of lists of type set and map: no item twice, no keys twice.
  * upstream: apiextensions-apiserver/pkg/apiserver/schema/listtype/validation.go ValidateListSetsAndMaps
  */
+import { MAX_FIELD_ERRORS } from './error-limits.ts'
 import { encodeJson } from './json-encode.ts'
 import { Float, getKey, isInteger, isObject, setKey, type Json, type JsonObject } from './object.ts'
 import type { Schema } from './schema.ts'
@@ -42,7 +43,7 @@ function duplicates(items: Json[], path: string, errors: FieldError[], identity:
     const key = identity(item)
     const times = seen.get(key) ?? 0
     seen.set(key, times + 1)
-    if (times === 1) errors.push(fieldError('FieldValueDuplicate', `${path}[${i}]`, item, ''))
+    if (times === 1 && errors.length < MAX_FIELD_ERRORS) errors.push(fieldError('FieldValueDuplicate', `${path}[${i}]`, item, ''))
   }
 }
 

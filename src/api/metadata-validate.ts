@@ -2,6 +2,7 @@
  * Validation of object metadata, with upstream's texts and order.
  * upstream: apimachinery/pkg/api/validation/objectmeta.go, apimachinery/pkg/apis/meta/v1/validation/validation.go
  */
+import { addErrors, MAX_FIELD_ERRORS } from './error-limits.ts'
 import { labelName, labelValueErrors, qualifiedNameErrors, type NameRule } from './names.ts'
 import { deepEqual, parseApiVersion, type Json, type JsonObject, type ObjectMeta, type OwnerReference } from './object.ts'
 import { fieldError, goQuote, isPrintable, renderJson, sortKeys, type FieldError } from './status.ts'
@@ -33,16 +34,16 @@ export function validateObjectMeta(meta: ObjectMeta, rules: MetadataRules): Fiel
   if (meta.generation !== undefined && meta.generation < 0) {
     errors.push(fieldError('FieldValueInvalid', `${path}.generation`, meta.generation, 'must be greater than or equal to 0'))
   }
-  errors.push(...validateLabels(meta.labels, `${path}.labels`), ...validateAnnotations(meta.annotations, `${path}.annotations`))
-  errors.push(...validateOwnerReferences(meta.ownerReferences ?? [], `${path}.ownerReferences`))
-  errors.push(...validateFinalizers(meta.finalizers ?? [], `${path}.finalizers`))
+  addErrors(errors, validateLabels(meta.labels, `${path}.labels`), validateAnnotations(meta.annotations, `${path}.annotations`))
+  addErrors(errors, validateOwnerReferences(meta.ownerReferences ?? [], `${path}.ownerReferences`))
+  addErrors(errors, validateFinalizers(meta.finalizers ?? [], `${path}.finalizers`))
   return [...errors, ...validateManagedFields(meta.managedFields ?? [], `${path}.managedFields`)]
 }
 
 /** Errors of a change of metadata. upstream: ValidateObjectMetaAccessorUpdate (the resourceVersion is the registry's to demand) */
 export function validateObjectMetaUpdate(meta: ObjectMeta, old: ObjectMeta): FieldError[] {
   const errors: FieldError[] = []
-  if (old.deletionTimestamp !== undefined) errors.push(...validateNoNewFinalizers(meta.finalizers ?? [], old.finalizers ?? []))
+  if (old.deletionTimestamp !== undefined) addErrors(errors, validateNoNewFinalizers(meta.finalizers ?? [], old.finalizers ?? []))
   if ((meta.generation ?? 0) < (old.generation ?? 0)) {
     errors.push(fieldError('FieldValueInvalid', 'metadata.generation', meta.generation ?? 0, 'must not be decremented'))
   }
@@ -75,6 +76,7 @@ function validateLabels(labels: Record<string, string> | undefined, path: string
   if (labels === undefined) return []
   const errors: FieldError[] = []
   for (const [key, value] of Object.entries(labels)) {
+    if (errors.length >= MAX_FIELD_ERRORS) break
     for (const message of qualifiedNameErrors(key)) errors.push(fieldError('FieldValueInvalid', path, key, message))
     for (const message of labelValueErrors(value)) errors.push(fieldError('FieldValueInvalid', path, value, message))
   }
@@ -86,7 +88,7 @@ function validateAnnotations(annotations: Record<string, string> | undefined, pa
   const errors: FieldError[] = []
   let bytes = 0
   for (const [key, value] of Object.entries(annotations)) {
-    for (const message of qualifiedNameErrors(key.toLowerCase())) errors.push(fieldError('FieldValueInvalid', path, key, message))
+    if (errors.length < MAX_FIELD_ERRORS) for (const message of qualifiedNameErrors(key.toLowerCase())) errors.push(fieldError('FieldValueInvalid', path, key, message))
     bytes += Buffer.byteLength(key) + Buffer.byteLength(value)
   }
   if (bytes > MAX_ANNOTATION_BYTES) errors.push(tooLong(path, MAX_ANNOTATION_BYTES))
@@ -100,13 +102,15 @@ function tooLong(path: string, max: number): FieldError {
 function validateOwnerReferences(references: OwnerReference[], path: string): FieldError[] {
   const errors: FieldError[] = []
   let controller: string | undefined
+  let all: string | undefined
   for (const reference of references) {
-    errors.push(...validateOwnerReference(reference, path))
+    if (errors.length >= MAX_FIELD_ERRORS) break
+    addErrors(errors, validateOwnerReference(reference, path))
     if (!reference.controller) continue
     const name = `${reference.kind}/${reference.name}`
     if (controller === undefined) controller = name
     else {
-      const all = `[${references.map(referenceJson).join(',')}]`
+      all ??= `[${references.map(referenceJson).join(',')}]`
       errors.push(invalidJson(path, all, `Only one reference can have Controller set to true. Found "true" in references for ${controller} and ${name}`))
     }
   }
@@ -144,7 +148,11 @@ function invalidJson(field: string, json: string, detail: string): FieldError {
 }
 
 function validateFinalizers(finalizers: string[], path: string): FieldError[] {
-  const errors = finalizers.flatMap((finalizer) => qualifiedNameErrors(finalizer).map((text) => fieldError('FieldValueInvalid', path, finalizer, text)))
+  const errors: FieldError[] = []
+  for (const finalizer of finalizers) {
+    if (errors.length >= MAX_FIELD_ERRORS) break
+    for (const text of qualifiedNameErrors(finalizer)) errors.push(fieldError('FieldValueInvalid', path, finalizer, text))
+  }
   if (finalizers.includes('orphan') && finalizers.includes('foregroundDeletion')) {
     errors.push(fieldError('FieldValueInvalid', path, finalizers, 'finalizer orphan and foregroundDeletion cannot be both set'))
   }
@@ -157,19 +165,24 @@ function validateManagedFields(entries: readonly JsonObject[], path: string): Fi
     errors.push(fieldError('FieldValueInvalid', field, value ?? '', text))
   }
   for (const [i, { operation, fieldsType, manager, subresource }] of entries.entries()) {
+    if (errors.length >= MAX_FIELD_ERRORS) break
     const at = `${path}[${i}]`
     if (operation !== 'Apply' && operation !== 'Update') invalid(`${at}.operation`, operation, 'must be `Apply` or `Update`')
     if (fieldsType !== undefined && fieldsType !== 'FieldsV1') invalid(`${at}.fieldsType`, fieldsType, 'must be `FieldsV1`')
-    if (typeof manager === 'string') errors.push(...validateFieldManager(manager, `${at}.manager`))
+    if (typeof manager === 'string') addErrors(errors, validateFieldManager(manager, `${at}.manager`))
     if (typeof subresource === 'string' && Buffer.byteLength(subresource) > 256) errors.push(tooLong(`${at}.subresource`, 256))
   }
   return errors
 }
 
+const MAX_SHOWN_MANAGER = 1024
+
 /** Errors of a field manager's name. upstream: ValidateFieldManager */
 export function validateFieldManager(manager: string, path: string): FieldError[] {
   const errors: FieldError[] = []
   if (Buffer.byteLength(manager) > 128) errors.push(tooLong(path, 128))
+  // Each error shows the whole of it.
+  if (manager.length > MAX_SHOWN_MANAGER) return errors
   let position = 0
   for (const char of manager) {
     if (!isPrintable(char)) {

@@ -93,8 +93,9 @@ function addField(out: JsonObject, { name, type, repeated }: Field, reader: Bina
     return
   }
   const value = readValue(reader, type, wire)
-  if (repeated) out[name] = [...((out[name] as Json[] | undefined) ?? []), value]
-  else out[name] = value
+  if (!repeated) out[name] = value
+  else if (Array.isArray(out[name])) out[name].push(value)
+  else out[name] = [value]
 }
 
 function readValue(reader: BinaryReader, type: Exclude<FieldType, 'stringMap' | 'bytesMap'>, wire: WireType): Json {

@@ -2,6 +2,7 @@
  * Pruning of unknown fields and of nulls, by structural schema.
  * upstream: apiextensions-apiserver/pkg/apiserver/schema/pruning/algorithm.go, .../schema/defaulting/prune.go
  */
+import { BoundedTexts } from './error-limits.ts'
 import { isObject, type Json } from './object.ts'
 import type { Schema } from './schema.ts'
 import { DROP, memberSchema, propertyOf, replaceItems, replaceMembers, somewhere } from './schema-walk.ts'
@@ -20,9 +21,9 @@ export interface Pruned<T extends Json = Json> {
 
 /** Drops what the schema does not know. The value is the same when nothing is dropped. upstream: pruning.PruneWithOptions */
 export function prune<T extends Json>(value: T, schema: Schema, options: PruneOptions): Pruned<T> {
-  const unknown: string[] = []
+  const unknown = new BoundedTexts()
   const pruned = pruneValue(value, schema, new Path(undefined, ''), options.root || schema['x-kubernetes-embedded-resource'] === true, unknown)
-  return { value: pruned as T, unknown: unknown.length > 1 ? sortKeys(unknown) : unknown }
+  return { value: pruned as T, unknown: sortKeys(unknown.texts) }
 }
 
 /** A path that becomes text only when something is reported. */
@@ -41,11 +42,15 @@ class Path {
   }
 }
 
+function report(unknown: BoundedTexts, path: Path, key: string): void {
+  if (!unknown.full) unknown.add(new Path(path, key).toString())
+}
+
 function isMetaField(key: string): boolean {
   return key === 'apiVersion' || key === 'kind' || key === 'metadata'
 }
 
-function pruneValue(value: Json, schema: Schema | undefined, path: Path, embedded: boolean, unknown: string[]): Json {
+function pruneValue(value: Json, schema: Schema | undefined, path: Path, embedded: boolean, unknown: BoundedTexts): Json {
   if (typeof value !== 'object' || value === null) return value
   if (schema === undefined) return pruneSchemaless(value, path, unknown)
   const preserve = schema['x-kubernetes-preserve-unknown-fields'] === true
@@ -65,12 +70,12 @@ function pruneValue(value: Json, schema: Schema | undefined, path: Path, embedde
       return pruneChild(member, typeof schema.additionalProperties === 'object' ? schema.additionalProperties : undefined, path, key, unknown)
     }
     if (preserve) return member
-    unknown.push(new Path(path, key).toString())
+    report(unknown, path, key)
     return DROP
   })
 }
 
-function pruneChild(value: Json, schema: Schema | undefined, path: Path, step: string | number, unknown: string[]): Json {
+function pruneChild(value: Json, schema: Schema | undefined, path: Path, step: string | number, unknown: BoundedTexts): Json {
   if (typeof value !== 'object' || value === null) return value
   return pruneValue(value, schema, new Path(path, step), schema?.['x-kubernetes-embedded-resource'] === true, unknown)
 }
@@ -88,10 +93,10 @@ function preserving(schema: Schema): Schema {
 }
 
 // Without a schema objects are emptied, and arrays searched for objects. Arrays in arrays may nest deeply here, so no recursion.
-function pruneSchemaless(value: Json, path: Path, unknown: string[]): Json {
+function pruneSchemaless(value: Json, path: Path, unknown: BoundedTexts): Json {
   if (isObject(value)) {
     return replaceMembers(value, (key) => {
-      unknown.push(new Path(path, key).toString())
+      report(unknown, path, key)
       return DROP
     })
   }
@@ -99,7 +104,7 @@ function pruneSchemaless(value: Json, path: Path, unknown: string[]): Json {
   return pruneArrays(value, path, unknown)
 }
 
-function pruneArrays(root: Json[], path: Path, unknown: string[]): Json[] {
+function pruneArrays(root: Json[], path: Path, unknown: BoundedTexts): Json[] {
   const out: Json[] = []
   const pending: { from: Json[]; to: Json[]; path: Path }[] = [{ from: root, to: out, path }]
   let changed = false

@@ -3,6 +3,7 @@
  * A StatusError is thrown by the road's steps and written in one place (src/server/respond.ts).
  * upstream: apimachinery/pkg/api/errors/errors.go, apimachinery/pkg/util/validation/field/errors.go
  */
+import { fittingErrors } from './error-limits.ts'
 import { formatGoFloat, goQuote } from './go-text.ts'
 import { encodeJson } from './json-encode.ts'
 import { Float, type Json } from './object.ts'
@@ -241,13 +242,14 @@ export function renderJson(value: unknown): string {
 
 /** 422 for an object: `Kind.group "name" is invalid: …`. upstream: errors.NewInvalid */
 export function invalid(kind: { group: string; kind: string }, name: string, errors: readonly FieldError[]): StatusError {
-  const lines = [...new Set(errors.map((e) => `${e.field}: ${e.body}`))]
+  const shown = fittingErrors(errors)
+  const lines = [...new Set(shown.map((e) => `${e.field}: ${e.body}`))]
   const aggregate = lines.length === 0 ? '' : lines.length === 1 ? `: ${lines[0]}` : `: [${lines.join(', ')}]`
   return failure(422, 'Invalid', `${qualify(kind.group, kind.kind)} ${goQuote(name)} is invalid${aggregate}`, {
     name,
     group: kind.group,
     kind: kind.kind,
-    causes: errors.map((e) => ({ reason: e.type, message: e.body, field: e.field })),
+    causes: shown.map((e) => ({ reason: e.type, message: e.body, field: e.field })),
   })
 }
 

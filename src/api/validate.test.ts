@@ -254,12 +254,12 @@ test('an update that changes nothing is valid, whatever stands there that the sc
   }))
 })
 
-test('many errors and deep values take linear time', () => {
+test('many errors, of which the first 10,000 count, and deep values take linear time', () => {
   let deep: Json = 'x'
   for (let i = 0; i < 9000; i++) deep = [deep]
   const start = performance.now()
   at({ type: 'object', 'x-kubernetes-preserve-unknown-fields': true }, { deep })
-  assert.equal(at({ type: 'array', items: { type: 'string' } }, Array.from({ length: 100_000 }, () => 1)).length, 100_000)
+  assert.equal(at({ type: 'array', items: { type: 'string' } }, Array.from({ length: 100_000 }, () => 1)).length, 10_000)
   assert.ok(at({ type: 'string', pattern: '(a+)+$' }, `${'a'.repeat(20_000)}!`).length > 0)
   assert.ok(performance.now() - start < 4000)
 })

@@ -2,6 +2,7 @@
  * Validation of a value by its schema, with Kubernetes' texts and ratcheting.
  * upstream: apiextensions-apiserver/pkg/apiserver/validation/{validation,ratcheting}.go, kube-openapi/pkg/validation/validate/*.go
  */
+import { fittingErrors, MAX_FIELD_ERRORS } from './error-limits.ts'
 import { validateComposition } from './composition.ts'
 import { Correlation } from './correlation.ts'
 import { encodeJson } from './json-encode.ts'
@@ -23,10 +24,10 @@ export interface ValidateOptions {
 export function validateSchema(value: Json, schema: Schema, options: ValidateOptions = {}): FieldError[] {
   const validation = new Validation(options.status === true)
   validation.node(schemaNode(schema), value, '', options.old === undefined ? undefined : new Correlation(schema, value, options.old))
-  return validation.errors.length > 1 ? distinct(validation.errors) : validation.errors
+  return validation.errors.length > 1 ? distinct(fittingErrors(validation.errors)) : validation.errors
 }
 
-function distinct(errors: FieldError[]): FieldError[] {
+function distinct(errors: readonly FieldError[]): FieldError[] {
   const seen = new Set<string>()
   return errors.filter(({ field, type, body }) => {
     const key = `${field}\n${type}\n${body}`
@@ -44,6 +45,11 @@ export class Validation {
 
   constructor(status: boolean) {
     this.status = status
+  }
+
+  // One error makes the value invalid; nobody reads very many.
+  private get full(): boolean {
+    return this.errors.length >= MAX_FIELD_ERRORS
   }
 
   /** The field of an error: the path, below `status` for a status. Without a path it is the whole value. */
@@ -124,7 +130,7 @@ export class Validation {
     let count = 1
     const { items, limits } = node
     if (items !== undefined) {
-      for (let i = 0; i < value.length; i++) count += this.node(items, value[i] as Json, `${path}[${i}]`, old?.item(i))
+      for (let i = 0; i < value.length && !this.full; i++) count += this.node(items, value[i] as Json, `${path}[${i}]`, old?.item(i))
     }
     const { length } = value
     if (limits.minItems !== undefined && length < limits.minItems) {
@@ -163,6 +169,7 @@ export class Validation {
     let count = 0
     for (const key in value) {
       const member = value[key]
+      if (this.full) break
       if (member === undefined || !Object.hasOwn(value, key)) continue
       const property = node.properties.get(key)
       if (property !== undefined) {

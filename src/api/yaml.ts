@@ -3,6 +3,7 @@
  * upstream: sigs.k8s.io/yaml (YAMLToJSON, YAMLToJSONStrict, JSONToYAML), go.yaml.in/yaml/v2 decode.go, resolve.go
  */
 import { Composer, isAlias, isMap, isScalar, isSeq, LineCounter, Parser, type Document, type Scalar, type YAMLMap } from 'yaml'
+import { BoundedTexts } from './error-limits.ts'
 import { DecodeError } from './go-json-error.ts'
 import { decodeJson } from './json-parse.ts'
 import { Float, setKey, type Json, type JsonObject } from './object.ts'
@@ -41,7 +42,7 @@ export function decodeYaml(text: string): DecodedYaml {
     if (error) throw new DecodeError(yamlErrorText(error, text, lines))
     const reader = new Reader(document, lines)
     const value = reader.node(document.contents)
-    return { value, duplicates: reader.duplicates }
+    return { value, duplicates: reader.found.texts }
   } catch (error) {
     // The parser recurses; what is nested too deeply for it is over upstream's limit for all that anyone writes.
     if (error instanceof RangeError) throw new DecodeError('yaml: exceeded max depth of 10000')
@@ -81,9 +82,6 @@ const RATIO_HIGH = 4_000_000
 // Text that aliases may repeat: as much as a request may have. Upstream counts values alone; its store then refuses what comes out.
 const MAX_ALIASED_TEXT = 3 * 1024 * 1024
 
-// Of the texts about keys that stand twice, the rest is left out.
-const MAX_DUPLICATE_TEXT = 64 * 1024
-
 function allowedAliasRatio(decoded: number): number {
   if (decoded <= RATIO_LOW) return 0.99
   if (decoded >= RATIO_HIGH) return 0.1
@@ -94,13 +92,12 @@ const EXCESSIVE = 'yaml: document contains excessive aliasing'
 
 /** Turns nodes into JSON values, counting what aliases expand to. */
 class Reader {
-  readonly duplicates: string[] = []
+  readonly found = new BoundedTexts()
   private readonly document: Document.Parsed
   private readonly lines: LineCounter
   private decoded = 0
   private throughAliases = 0
   private aliasedText = 0
-  private duplicateText = 0
   private readonly aliases: object[] = []
 
   constructor(document: Document.Parsed, lines: LineCounter) {
@@ -184,10 +181,8 @@ class Reader {
   }
 
   private addDuplicate(line: number, identity: string): void {
-    if (this.duplicateText > MAX_DUPLICATE_TEXT) return
-    const text = `line ${line}: key ${identity.startsWith('\0') ? identity.slice(1) : goQuote(identity)} already set in map`
-    this.duplicateText += text.length
-    this.duplicates.push(text)
+    if (this.found.full) return
+    this.found.add(`line ${line}: key ${identity.startsWith('\0') ? identity.slice(1) : goQuote(identity)} already set in map`)
   }
 
   private merge(value: unknown, out: JsonObject, seen: Set<string>): void {

@@ -5,9 +5,10 @@
 import type { DeleteOptions } from '../registry/delete.ts'
 import { defaultListOptions, validateListOptions, type ListOptions } from '../registry/list-options.ts'
 import { jsonKind } from '../api/go-json-error.ts'
+import { validateFieldManager } from '../api/metadata-validate.ts'
 import { getKey, isInteger, isNumber, isObject, type Json, type JsonObject } from '../api/object.ts'
 import { parseFieldSelector, parseLabelSelector } from '../api/selector.ts'
-import { badRequest, fieldError, goQuote, invalid, isPrintable, renderJson, type FieldError } from '../api/status.ts'
+import { badRequest, fieldError, goQuote, invalid, renderJson, type FieldError } from '../api/status.ts'
 
 export type FieldValidation = 'Strict' | 'Warn' | 'Ignore'
 
@@ -67,27 +68,12 @@ function parseModify(query: URLSearchParams, kind: string, found: readonly Field
   const dryRun = query.getAll('dryRun')
   const validation = query.get('fieldValidation') ?? ''
   const manager = query.get('fieldManager') ?? ''
-  const errors = [...found, ...fieldManagerErrors(manager), ...dryRunErrors(dryRun)]
+  const errors = [...found, ...validateFieldManager(manager, 'fieldManager'), ...dryRunErrors(dryRun)]
   if (!VALIDATIONS.includes(validation)) {
     errors.push(fieldError('FieldValueNotSupported', 'fieldValidation', validation, `supported values: ${VALIDATIONS.map(goQuote).join(', ')}`))
   }
   if (errors.length > 0) throw invalid({ group: META, kind }, '', errors)
   return { dryRun: dryRun.length > 0, fieldValidation: (validation || 'Warn') as FieldValidation, fieldManager: manager }
-}
-
-// upstream: metav1validation.ValidateFieldManager
-function fieldManagerErrors(manager: string): FieldError[] {
-  const errors: FieldError[] = []
-  if (Buffer.byteLength(manager) > 128) errors.push(fieldError('FieldValueTooLong', 'fieldManager', '', 'may not be more than 128 bytes'))
-  let position = 0
-  for (const char of manager) {
-    if (!isPrintable(char)) {
-      const code = (char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
-      errors.push(fieldError('FieldValueInvalid', 'fieldManager', manager, `invalid character U+${code} (at position ${position})`))
-    }
-    position += Buffer.byteLength(char)
-  }
-  return errors
 }
 
 /** Parses and validates the options of a list, watch or deletecollection. Throws 400 and 422. */

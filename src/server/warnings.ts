@@ -9,26 +9,39 @@ const CONTROL = /[\u0000-\u001f\u007f]/
 
 /** Collects the warnings of a request, each text once, and renders them as header values. */
 export class Warnings {
-  readonly #texts: string[] = []
+  readonly #texts = new Set<string>()
+  // Characters that the texts have when each is cut.
+  #cutLength = 0
 
-  /** Takes a text; empty ones and such with control characters are dropped. */
+  /** Takes a text; empty ones and such with control characters are dropped, and all that no header would have room for. */
   add(text: string): void {
-    if (text !== '' && !CONTROL.test(text) && !this.#texts.includes(text)) this.#texts.push(text)
+    if (text === '' || this.#cutLength > MAX_TOTAL || CONTROL.test(text) || this.#texts.has(text)) return
+    this.#texts.add(text)
+    this.#cutLength += characters(cut(text))
   }
 
   /** The header values; beyond 4096 characters in all, each is cut to 256 and the rest is dropped. */
   headers(): string[] {
-    const length = (texts: readonly string[]) => texts.reduce((sum, text) => sum + [...text].length, 0)
-    if (length(this.#texts) <= MAX_TOTAL) return this.#texts.map(header)
+    let whole = 0
+    for (const text of this.#texts) whole += characters(text)
+    if (whole <= MAX_TOTAL) return Array.from(this.#texts, header)
     const kept: string[] = []
+    let length = 0
     for (const text of this.#texts) {
-      const cut = [...text].slice(0, MAX_TRUNCATED).join('')
-      if (length(kept) + [...cut].length > MAX_TOTAL) break
-      kept.push(cut)
+      const short = cut(text)
+      length += characters(short)
+      if (length > MAX_TOTAL) break
+      kept.push(short)
     }
     return kept.map(header)
   }
 }
+
+// A long text is over the limit whatever its characters are.
+const characters = (text: string): number => (text.length > 2 * MAX_TOTAL ? text.length : [...text].length)
+
+// A character takes one or two units.
+const cut = (text: string): string => Array.from(text.slice(0, 2 * MAX_TRUNCATED)).slice(0, MAX_TRUNCATED).join('')
 
 // UTF-8, as upstream sends it; Node takes a header's bytes as Latin-1.
 function header(text: string): string {

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DecodeError, decodeYaml } from '../api/codec.ts'
@@ -37,16 +36,15 @@ test('a large body has the value, the duplicates and the mistakes of a small one
   }
 })
 
-test('the event loop is free meanwhile, and the bodies are parsed in turn', async () => {
+test('the main thread is free meanwhile, and the bodies are parsed in turn', async () => {
   await using bodies = open()
-  const text = `a:\n${Array.from({ length: 60_000 }, (_, i) => `- name: n${i}\n`).join('')}`
-  const delay = monitorEventLoopDelay({ resolution: 5 })
+  const text = `a:\n${Array.from({ length: 30_000 }, (_, i) => `- name: n${i}\n`).join('')}`
+  const before = process.threadCpuUsage()
   const parsed = [1, 2].map((n) => bodies.prepare(Buffer.from(`${text}# ${n}`), never))
-  delay.enable()
   const decoders = await Promise.all(parsed)
-  delay.disable()
-  assert.ok(delay.max < 100e6, `held for ${delay.max / 1e6} ms`)
-  for (const decoder of decoders) assert.equal((decoder(text).value as { a: unknown[] }).a.length, 60_000)
+  const { user, system } = process.threadCpuUsage(before)
+  assert.ok(user + system < 100_000, `held for ${(user + system) / 1000} ms`)
+  for (const decoder of decoders) assert.equal((decoder(text).value as { a: unknown[] }).a.length, 30_000)
 })
 
 const expectStatus = async (promise: Promise<unknown>, code: number, text: RegExp) => {
@@ -56,10 +54,7 @@ const expectStatus = async (promise: Promise<unknown>, code: number, text: RegEx
   assert.match(error.message, text)
 }
 
-test('what needs too much memory or time is refused with a Status, and the next body is parsed', async () => {
-  await using bodies = open()
-  await expectStatus(decode(bodies, `a: [${'1,'.repeat(1_500_000)}1]`), 413, /this YAML takes more than 512 MiB of memory to parse; send it as JSON/)
-  assert.deepEqual((await decode(bodies, `${filler}a: 1`)).value, { a: 1 })
+test('what needs too much time is refused with a Status, and the next body is parsed', async () => {
   // The first timer is that of the job.
   let late: (() => void) | undefined
   await using slow = open({ ...systemClock, schedule: (ms, task) => {

@@ -2,6 +2,7 @@
  * Conflicts of an apply with the owners of what it changes.
  * upstream: structured-merge-diff/merge/conflict.go, apimachinery/pkg/util/managedfields/internal/conflict.go
  */
+import { BoundedTexts } from '../error-limits.ts'
 import { goQuote } from '../go-text.ts'
 import { applyConflict, type StatusError } from '../status.ts'
 import { managerInfo } from './managers.ts'
@@ -22,19 +23,31 @@ export class ApplyConflicts extends Error {
   }
 }
 
-/** 409 with a cause for each conflict. upstream: NewConflictError */
+/** 409 with a cause for each conflict that there is room for. upstream: NewConflictError */
 export function conflictError(conflicts: readonly Conflict[]): StatusError {
-  const byManager = Map.groupBy(conflicts, ({ manager }) => describe(manager))
-  const causes = [...byManager].flatMap(([manager, own]) =>
-    own.map(({ path }) => ({ reason: 'FieldManagerConflict', message: `conflict with ${manager}`, field: formatPath(path) })))
-  return applyConflict(causes, message(byManager, causes.length))
+  const room = new BoundedTexts()
+  const shown: Shown[] = []
+  for (const { manager, path } of conflicts) {
+    if (room.full) break
+    const field = formatPath(path)
+    room.count(field.length)
+    shown.push({ manager: describe(manager), field })
+  }
+  const byManager = Map.groupBy(shown, ({ manager }) => manager)
+  const causes = [...byManager].flatMap(([manager, own]) => own.map(({ field }) => ({ reason: 'FieldManagerConflict', message: `conflict with ${manager}`, field })))
+  return applyConflict(causes, message(byManager, conflicts.length))
+}
+
+interface Shown {
+  readonly manager: string
+  readonly field: string
 }
 
 // upstream: getConflictMessage
-function message(byManager: ReadonlyMap<string, readonly Conflict[]>, count: number): string {
+function message(byManager: ReadonlyMap<string, readonly Shown[]>, count: number): string {
   const one = count === 1
   const lines = [...byManager].flatMap(([manager, own]) => {
-    const paths = own.map(({ path }) => formatPath(path))
+    const paths = own.map(({ field }) => field)
     return one ? [`conflict with ${manager}: ${paths.join('')}`] : [`conflicts with ${manager}:`, ...paths.map((path) => `- ${path}`)]
   })
   return `Apply failed with ${count} conflict${one ? '' : 's'}: ${lines.join('\n')}`

@@ -2,6 +2,7 @@
  * Whether a value has the type that ownership needs; everything finer is the schema's validation.
  * upstream: structured-merge-diff/typed/{validate,helpers}.go
  */
+import { BoundedTexts } from '../error-limits.ts'
 import { isNumber, isObject, type Json, type JsonObject } from '../object.ts'
 import { goSyntax, goType, goValue } from './go-debug.ts'
 import { MAX_DEPTH } from './limits.ts'
@@ -12,12 +13,6 @@ import { narrow, type Atom, type ListType, type MapType, type Scalar } from './t
 
 /** A value is not of its type. The message has upstream's form: one error, or `errors:` and one a line. */
 export class TypeMismatch extends Error {}
-
-/** Where and why. */
-interface Fault {
-  readonly path: string
-  readonly message: string
-}
 
 export interface ValidateOptions {
   /** Items of sets and keyed lists may repeat, as they may in what is stored. */
@@ -30,10 +25,8 @@ export interface ValidateOptions {
 export function validateTyped(value: Json, type: Atom, { allowDuplicates, lead = '' }: ValidateOptions): void {
   // Nothing below can be printed or walked without recursion, so this comes first.
   if (isDeeperThan(value, MAX_DEPTH)) throw new TypeMismatch(`${lead}exceeded max depth`)
-  const faults: Fault[] = []
-  new Validator(allowDuplicates, faults).check(value, type, [])
-  if (faults.length === 0) return
-  const lines = faults.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`))
+  const { texts: lines } = new Validator(allowDuplicates).validate(value, type)
+  if (lines.length === 0) return
   throw new TypeMismatch(lead + (lines.length === 1 ? lines[0] : ['errors:', ...lines.map((line) => `  ${line}`)].join('\n')))
 }
 
@@ -53,14 +46,20 @@ function isDeeperThan(root: Json, limit: number): boolean {
 
 class Validator {
   private readonly allowDuplicates: boolean
-  private readonly faults: Fault[]
-  constructor(allowDuplicates: boolean, faults: Fault[]) {
+  private readonly faults = new BoundedTexts()
+
+  constructor(allowDuplicates: boolean) {
     this.allowDuplicates = allowDuplicates
-    this.faults = faults
   }
 
-  check(value: Json, type: Atom, path: PathElement[]): void {
-    if (value === null) return
+  /** What is wrong, each with its path. */
+  validate(value: Json, type: Atom): BoundedTexts {
+    this.check(value, type, [])
+    return this.faults
+  }
+
+  private check(value: Json, type: Atom, path: PathElement[]): void {
+    if (value === null || this.faults.full) return
     const { map, scalar, list } = narrow(type, value)
     if (map) this.checkMap(value, map, path)
     else if (scalar) this.checkScalar(value, scalar, path)
@@ -105,7 +104,9 @@ class Validator {
   }
 
   private report(path: readonly PathElement[], message: string): void {
-    this.faults.push({ path: path.map(formatElement).join(''), message })
+    if (this.faults.full) return
+    const at = path.map(formatElement).join('')
+    this.faults.add(at === '' ? message : `${at}: ${message}`)
   }
 }
 
