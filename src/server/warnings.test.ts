@@ -28,5 +28,7 @@ test('many warnings are cut, then dropped', () => {
   assert.equal(cut.length, 16)
   for (const value of cut) assert.equal([...Buffer.from(value, 'latin1').toString()].length, 256 + '299 - ""'.length)
   assert.equal(headers('x'.repeat(4096)).length, 1)
+  // The one that goes beyond the limit is sent too.
+  assert.equal(headers(...Array.from({ length: 500 }, (_, i) => `warning ${i + 100}`)).length, Math.floor(4096 / 11) + 1)
   assert.equal(headers('x'.repeat(4097))[0]?.length, 256 + '299 - ""'.length)
 })

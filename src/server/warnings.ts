@@ -20,18 +20,24 @@ export class Warnings {
     this.#cutLength += characters(cut(text))
   }
 
-  /** The header values; beyond 4096 characters in all, each is cut to 256 and the rest is dropped. */
+  /**
+   * The header values. With the first text that goes beyond 4096 characters in all, every one is cut to 256, and more are added as long as those are fewer than 4096 together:
+   * a little more than that may be sent.
+   */
   headers(): string[] {
-    let whole = 0
-    for (const text of this.#texts) whole += characters(text)
-    if (whole <= MAX_TOTAL) return Array.from(this.#texts, header)
-    const kept: string[] = []
+    let kept: string[] = []
     let length = 0
+    let cutting = false
     for (const text of this.#texts) {
-      const short = cut(text)
-      length += characters(short)
-      if (length > MAX_TOTAL) break
-      kept.push(short)
+      if (cutting && length >= MAX_TOTAL) break
+      if (!cutting && length + characters(text) > MAX_TOTAL) {
+        cutting = true
+        kept = kept.map(cut)
+        length = kept.reduce((sum, short) => sum + characters(short), 0)
+      }
+      const shown = cutting ? cut(text) : text
+      kept.push(shown)
+      length += characters(shown)
     }
     return kept.map(header)
   }
