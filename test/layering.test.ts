@@ -119,6 +119,6 @@ test('nothing in the generic layers knows the kind that is served', () => {
 })
 
 test('the top level is exactly what the layout says', () => {
-  const known = new Set(['package.json', 'package-lock.json', 'tsconfig.json', 'Dockerfile', 'README.md', 'LICENSE', 'src', 'storage', 'apiservice', 'deploy', 'test', 'node_modules', 'dist'])
+  const known = new Set(['package.json', 'package-lock.json', 'tsconfig.json', 'Dockerfile', 'README.md', 'LICENSE', 'src', 'storage', 'apiservice', 'deploy', 'docs', 'test', 'node_modules', 'dist'])
   assert.deepEqual(globSync('*', { cwd: ROOT }).filter((name) => !known.has(name)), [])
 })
