@@ -31,8 +31,19 @@ export function decodeJsonPatch(text: string, { strict }: { strict: boolean }): 
     const findings = [...unknownMembers(operations), ...duplicates.map((path) => `duplicate field "${path}"`)]
     return { operations, findings: findings.map((finding) => `json patch ${finding}`) }
   } catch (error) {
-    if (error instanceof DecodeError) throw badRequest(strict ? `error decoding patch: ${error.message}` : error.message)
-    throw error
+    if (!(error instanceof DecodeError)) throw error
+    const { message } = wrongRoot(text, strict) ?? error
+    throw badRequest(strict ? `error decoding patch: ${message.replace(/(number \S+ into Go )value of/, '$1struct field jsonPatchOp.value of')}` : message)
+  }
+}
+
+// That a patch is no array is found before a number that is out of range.
+function wrongRoot(text: string, strict: boolean): DecodeError | undefined {
+  try {
+    toOperations(JSON.parse(text) as Json, strict)
+    return undefined
+  } catch (error) {
+    return error instanceof DecodeError ? error : undefined
   }
 }
 
@@ -182,12 +193,10 @@ class Patching {
     if (this.#work > MAX_WORK) refuse()
   }
 
-  /** The value at a pointer; undefined for a missing key of an object that is there. */
+  /** The value at a pointer; undefined for a missing key of an object that is there. What is on the way is private then: upstream has parsed it, and forgets its order. */
   #read(pointer: string): Json | undefined {
-    const [parents, key] = split(pointer)
-    let node: Json | undefined = this.root
-    for (const part of parents) node = child(node, part)
-    return child(node, key)
+    const [container, key] = this.#writable(pointer)
+    return child(container, key)
   }
 
   /** The container that a pointer leads into, made private, and the last key. */

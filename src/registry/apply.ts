@@ -41,7 +41,7 @@ export async function apply(store: ResourceStore, configuration: Configuration, 
       if (options.subresource !== '' || !isMissing(store, error, options.name)) throw error
     }
     try {
-      return await createOwned(store, withoutRevision(settleDecoded(store, applied())), whole)
+      return await createOwned(store, newObject(settleDecoded(store, applied()), options), whole)
     } catch (error) {
       // Somebody else has created it meanwhile.
       if (!(error instanceof StatusError) || error.reason !== 'AlreadyExists' || attempt === RACES) throw error
@@ -67,7 +67,7 @@ function applyTo(store: ResourceStore, configuration: Configuration, live: KubeO
   if (live === undefined) checkNew(store, object, name)
   const settled = settleNamespace(object, namespace)
   checkName(settled, name)
-  return { object: settled, unread: unreadMetadata(merged.metadata, settled.metadata, live === undefined) }
+  return { object: settled, unread: unreadMetadata(merged.metadata, object.metadata, live === undefined) }
 }
 
 // What is set whatever was sent, and on create.
@@ -90,7 +90,9 @@ function checkNew(store: ResourceStore, object: KubeObject, name: string): void 
   if (error) throw rawError(error)
 }
 
-function withoutRevision(object: KubeObject): KubeObject {
+// A dry run answers with the resourceVersion that was sent.
+function newObject(object: KubeObject, { dryRun }: ApplyOptions): KubeObject {
+  if (dryRun) return object
   const { resourceVersion: _checked, ...metadata } = object.metadata
   return { ...object, metadata }
 }

@@ -21,7 +21,7 @@ export interface ObjectWrite {
   readonly unread?: JsonObject | undefined
   /** Without managedFields rather than not at all, when it is too large with them. upstream: registry.Store's retry without managedFields, which apply does not have */
   readonly mayLoseManagedFields?: boolean
-  /** The value at `expected`: equal bytes write nothing. */
+  /** The value at `expected`: equal bytes write nothing, if they are read as they are. upstream: etcd3 store.GuaranteedUpdate compares with what its cache has, then with what is stored */
   readonly current?: Uint8Array
 }
 
@@ -39,7 +39,7 @@ export async function commitObject(store: ResourceStore, write: ObjectWrite): Pr
     const fence = store.fence.current()
     if (fence.mode !== 'ReadWrite') throw serviceUnavailable(`${store.prefix.slice(5, -1)} is ${fence.mode}: writes are refused for now`, 5)
     const value = write.hub ? seal(store, settled(store, write.hub, fence, write.current), fence.encodingVersion, write) : new Uint8Array()
-    if (write.hub && write.current && Buffer.compare(value, write.current) === 0) return { kind: 'unchanged', revision: write.expected, value }
+    if (write.hub && write.current && Buffer.compare(value, write.current) === 0 && store.codec.isSettled(value)) return { kind: 'unchanged', revision: write.expected, value }
     const result = await attemptCommit(store, write, key, value)
     if (result) return result
   }

@@ -2,7 +2,7 @@
 import { checkCreate } from '../api/check.ts'
 import { trackUpdate } from '../api/managed-fields/update.ts'
 import { dedupOwnerReferences, dropStatus, finalizerWarnings, generateName, stampForCreate, wipeForCreate } from '../api/metadata.ts'
-import { isObject, type KubeObject } from '../api/object.ts'
+import { parseApiVersion, isObject, type KubeObject } from '../api/object.ts'
 import { alreadyExists, invalid, rawError } from '../api/status.ts'
 import { admit, validateAdmission } from './admission.ts'
 import { commitObject, type WriteOutcome } from './commit-object.ts'
@@ -58,7 +58,7 @@ function prepare(store: ResourceStore, named: KubeObject, options: WriteOptions)
   const { group, names, scope } = definition
   const { errors, warnings } = checkCreate(object, version, store.rules.get(version.name), { group, kind: names.kind, namespaced: scope === 'Namespaced', strategyErrors })
   for (const warning of warnings) options.warn(warning)
-  if (errors.length > 0) throw invalid({ group, kind: object.kind }, object.metadata.name ?? '', errors)
+  if (errors.length > 0) throw invalid({ group: parseApiVersion(object.apiVersion).group, kind: object.kind }, object.metadata.name ?? '', errors)
   for (const warning of finalizerWarnings(object, undefined)) options.warn(warning)
   return object
 }
@@ -68,13 +68,13 @@ type Stored = { readonly kind: 'result'; readonly result: WriteResult } | { read
 async function storeNew(store: ResourceStore, object: KubeObject, options: WriteOptions): Promise<Stored> {
   await validateAdmission(store.admission, { ...admissionRequest(store, object, options), object })
   const sent = object.metadata.resourceVersion ?? ''
-  const revision = sent !== '' && parseUintError(sent) === undefined ? Number(sent) : 0
-  if (!options.dryRun && revision !== 0) throw rawError('resourceVersion should not be set on objects to be created')
+  const revision = sent !== '' && parseUintError(sent) === undefined ? Number(sent) : undefined
+  if (!options.dryRun && revision) throw rawError('resourceVersion should not be set on objects to be created')
   const key = relativeKey(store.definition, options.namespace, object.metadata.name ?? '')
   const hub = store.codec.lift(object, options.version)
   if (options.dryRun) {
     const live = await store.backend.get(store.prefix + key)
-    return live ? { kind: 'exists', terminating: isTerminating(store, live.value) } : { kind: 'result', result: { ...unstored(hub, store, options.version, revision || undefined), created: true } }
+    return live ? { kind: 'exists', terminating: isTerminating(store, live.value) } : { kind: 'result', result: { ...unstored(hub, store, options.version, revision), created: true } }
   }
   const outcome: WriteOutcome = await commitObject(store, { key, expected: 0, hub, unread: unreadOf(store, options), mayLoseManagedFields: options.unread === undefined })
   if (outcome.kind === 'lost') return { kind: 'exists', terminating: outcome.live !== undefined && isTerminating(store, outcome.live.value) }

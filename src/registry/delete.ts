@@ -3,14 +3,14 @@
  * upstream: registry/generic/registry/store.go: Delete, DeleteCollection; registry/rest/delete.go: BeforeDelete
  */
 import { beginDeletion, formatTime } from '../api/metadata.ts'
-import type { KubeObject } from '../api/object.ts'
+import { formatApiVersion, type KubeObject } from '../api/object.ts'
 import { conflict, deleted, forbidden, notFound, StatusError, type Status } from '../api/status.ts'
 import type { CacheEntry } from '../../storage/watch-cache.ts'
 import { admitDeletion, validateAdmission } from './admission.ts'
 import { commitObject } from './commit-object.ts'
 import { currentEntry, latestEntry, toLive, type LiveEntry } from './live-entry.ts'
 import { relativeKey, type ResourceStore } from './resource-store.ts'
-import { unstored, type WriteOptions, type WriteResult } from './write.ts'
+import { preconditionFailed, unstored, type WriteOptions, type WriteResult } from './write.ts'
 
 /** metav1.DeleteOptions, parsed. */
 export interface DeleteOptions {
@@ -58,6 +58,8 @@ async function attempt(store: ResourceStore, live: LiveEntry, deletion: DeleteOp
   await validateAdmission(store.admission, request)
   const step = nextStep(store, live.hub, deletion)
   if (step === 'remove') {
+    const emptied = (metadata.finalizers ?? []).length > 0 ? removedFinalizers(store, live, deletion, options) : undefined
+    if (emptied) return emptied
     if (!options.dryRun) {
       const outcome = await commitObject(store, { key: live.key, expected: live.revision })
       if (outcome.kind === 'lost') return { kind: 'lost', live: toLive(store, live.key, outcome.live) }
@@ -70,6 +72,18 @@ async function attempt(store: ResourceStore, live: LiveEntry, deletion: DeleteOp
   const outcome = await commitObject(store, { key: live.key, expected: live.revision, hub, current: live.value })
   if (outcome.kind === 'lost') return { kind: 'lost', live: toLive(store, live.key, outcome.live) }
   return { kind: 'pending', result: { ready: store.codec.encode(live.key, outcome.value, options.version), revision: outcome.revision } }
+}
+
+// A deletion that takes the last finalizers away begins as an update upstream, which ends before it has made an object: a dry run answers with one that has
+// nothing but a type, and a resourceVersion is compared with none.
+function removedFinalizers(store: ResourceStore, { hub, revision }: LiveEntry, { preconditions }: DeleteOptions, options: WriteOptions): Deletion | undefined {
+  if (options.dryRun) {
+    const { group, names } = store.definition
+    const bytes = Buffer.from(JSON.stringify({ apiVersion: formatApiVersion(group, options.version), kind: names.kind }))
+    return { kind: 'pending', result: { ready: { bytes, place: 0 } } }
+  }
+  if (preconditions?.resourceVersion === undefined) return undefined
+  throw preconditionFailed(store, hub.metadata.name ?? '', `ResourceVersion in precondition: , ResourceVersion in object meta: ${revision}`, options)
 }
 
 // What a deletion does to the object: takes it away, or marks it until its finalizers, or what its strategy knows of, let it go.

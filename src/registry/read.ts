@@ -63,11 +63,11 @@ async function firstPage(store: ResourceStore, read: Read, options: ListOptions)
     return store.cache.list(all)
   }
   const revision = toRevision(resourceVersion)
-  if (match === 'Exact' || (match === '' && options.limit > 0)) {
-    await waitForRevision(store, revision)
-    return await store.cache.listAt(revision, read)
-  }
   await waitForRevision(store, revision)
+  const legacy = match === '' && options.limit > 0
+  if (match === 'Exact' || (legacy && read.key === undefined)) return await store.cache.listAt(revision, read)
+  // One object is read as it is now. upstream: storage.ValidateListOptions
+  if (legacy) await freshen(store)
   return store.cache.list(read)
 }
 

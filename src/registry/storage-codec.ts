@@ -28,6 +28,8 @@ export interface StorageCodec extends Codec {
   view(hubObject: KubeObject, version: string): KubeObject
   /** Who owns the fields of objects, and the versions that they name. */
   readonly owners: FieldOwners
+  /** Whether the bytes are read as they are: nothing is dropped or filled. */
+  isSettled(value: Uint8Array): boolean
   /** What a request of a version wrote → hub object; `live` is the hub object that it replaces. Like upstream's converter it drops what the hub version does not know. */
   lift(object: KubeObject, version: string, live?: KubeObject): KubeObject
   /** Versions whose stored bytes can be decoded. */
@@ -89,6 +91,7 @@ export function createStorageCodec(definition: ResourceDefinition, conversion: C
     owners: openFieldOwners(definition, conversion, view),
     decodable: definition.versions.map((v) => v.name),
     open: load,
+    isSettled: (value) => openEnvelope(value).digest !== UNSETTLED,
     view,
     lift(object, name, live) {
       const lifted = conversion.lift(object, name, live)

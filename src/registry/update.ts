@@ -7,7 +7,7 @@ import { checkStatusUpdate, checkUpdate } from '../api/check.ts'
 import { ignoreTimestamps } from '../api/managed-fields/timestamps.ts'
 import { trackUpdate } from '../api/managed-fields/update.ts'
 import { dedupOwnerReferences, endsDeletion, finalizerWarnings, prepareForStatusUpdate, prepareMetadataForUpdate } from '../api/metadata.ts'
-import type { KubeObject } from '../api/object.ts'
+import { parseApiVersion, type KubeObject } from '../api/object.ts'
 import { conflict, fieldError, invalid, notFound, OPTIMISTIC_LOCK, rawError } from '../api/status.ts'
 import { admit, validateAdmission } from './admission.ts'
 import { commitObject } from './commit-object.ts'
@@ -15,7 +15,7 @@ import { currentEntry, latestEntry, toLive, type LiveEntry } from './live-entry.
 import { endpointOf } from './ownership.ts'
 import { parseUintError } from './resource-version.ts'
 import { relativeKey, requestVersion, type ResourceStore } from './resource-store.ts'
-import { encodeView, hasStatusSubresource, settleDecoded, unreadOf, unstored, type WriteOptions, type WriteResult } from './write.ts'
+import { encodeReady, hasStatusSubresource, preconditionFailed, settleDecoded, unreadOf, unstored, type WriteOptions, type WriteResult } from './write.ts'
 
 /** The live object as the request version shows it, resourceVersion attached, and in hub form → the object to store, pruned and defaulted. */
 export type Transform = (live: KubeObject, hub: KubeObject) => KubeObject
@@ -97,12 +97,9 @@ export function attachRevision(object: KubeObject, revision: number): KubeObject
 }
 
 /** A PUT is of the object whose uid it names. A patch is caught by the metadata validation instead. upstream: rest.DefaultUpdatedObjectInfo with its UID precondition */
-export function checkUid({ definition, resource }: ResourceStore, uid: string | undefined, old: KubeObject, { namespace, name, dryRun }: UpdateOptions): void {
+export function checkUid(store: ResourceStore, uid: string | undefined, old: KubeObject, options: UpdateOptions): void {
   if (!uid || uid === old.metadata.uid) return
-  // A dry run does not get to where keys are prefixed.
-  const key = `${dryRun ? '' : '/registry'}/${definition.group}/${definition.names.plural}/${relativeKey(definition, namespace, name)}`
-  throw conflict(resource, name,
-    `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`)
+  throw preconditionFailed(store, options.name, `UID in precondition: ${uid}, UID in object meta: ${old.metadata.uid}`, options)
 }
 
 function checkRevision(store: ResourceStore, object: KubeObject, live: LiveEntry, options: UpdateOptions): void {
@@ -132,7 +129,7 @@ function prepare(store: ResourceStore, admitted: KubeObject, old: KubeObject, op
   const check = ofStatus ? checkStatusUpdate : checkUpdate
   const { errors, warnings } = check(object, old, version, store.rules.get(version.name), { group, kind: names.kind, namespaced: scope === 'Namespaced', strategyErrors })
   for (const warning of warnings) options.warn(warning)
-  if (errors.length > 0) throw invalid({ group, kind: object.kind }, object.metadata.name ?? '', errors)
+  if (errors.length > 0) throw invalid({ group: parseApiVersion(object.apiVersion).group, kind: object.kind }, object.metadata.name ?? '', errors)
   if (!ofStatus) for (const warning of finalizerWarnings(object, old)) options.warn(warning)
   return object
 }
@@ -143,7 +140,7 @@ async function storeUpdated(store: ResourceStore, live: LiveEntry, object: KubeO
   if (endsDeletion(object, live.hub) && !store.strategy.holdDeletion?.(hub)) {
     const outcome = await commitObject(store, { key: live.key, expected: live.revision })
     if (outcome.kind === 'lost') return lost(store, live.key, outcome.live)
-    return { kind: 'done', result: { ready: encodeView(store, hub, options.version), revision: live.revision } }
+    return { kind: 'done', result: { ready: encodeReady(object), revision: live.revision } }
   }
   const outcome = await commitObject(store, { key: live.key, expected: live.revision, hub, current: live.value, unread: unreadOf(store, options), mayLoseManagedFields: options.kind !== 'apply' })
   if (outcome.kind === 'lost') return lost(store, live.key, outcome.live)

@@ -2,9 +2,9 @@
 import { encodeObject } from '../api/codec.ts'
 import type { Endpoint } from '../api/managed-fields/scope.ts'
 import type { JsonObject, KubeObject } from '../api/object.ts'
-import { badRequest, goQuote } from '../api/status.ts'
+import { badRequest, conflict, goQuote, type StatusError } from '../api/status.ts'
 import type { ReadyBytes } from '../../storage/watch-cache.ts'
-import { requestVersion, type ResourceStore } from './resource-store.ts'
+import { relativeKey, requestVersion, type ResourceStore } from './resource-store.ts'
 
 export interface WriteOptions {
   /** The request version. */
@@ -47,9 +47,9 @@ export function unstored(hub: KubeObject, store: ResourceStore, version: string,
   return { ready: store.codec.encode('', value, version), ...(revision === undefined ? {} : { revision }) }
 }
 
-/** A hub object's bytes in a version. */
-export function encodeView(store: ResourceStore, hub: KubeObject, version: string): ReadyBytes {
-  const { text, place } = encodeObject(store.codec.view(hub, version))
+/** An object's bytes, as they are answered. */
+export function encodeReady(object: KubeObject): ReadyBytes {
+  const { text, place } = encodeObject(object)
   return { bytes: Buffer.from(text), place }
 }
 
@@ -80,6 +80,13 @@ export function checkName(object: KubeObject, name: string): void {
   const own = object.metadata.name ?? ''
   if (own === '') throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`)
   if (own !== name) throw badRequest(`the name of the object (${own}) does not match the name on the URL (${name})`)
+}
+
+/** 409 for what the storage of upstream expects and does not find. upstream: storage.NewInvalidObjError, Preconditions.Check */
+export function preconditionFailed({ definition, resource }: ResourceStore, name: string, text: string, { namespace, dryRun }: Pick<WriteOptions, 'namespace' | 'dryRun'>): StatusError {
+  // A dry run does not get to where keys are prefixed.
+  const key = `${dryRun ? '' : '/registry'}/${definition.group}/${definition.names.plural}/${relativeKey(definition, namespace, name)}`
+  return conflict(resource, name, `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: ${text}`)
 }
 
 /** Checks a name in the URL. upstream: apimachinery/pkg/api/validation/path: IsValidPathSegmentName */

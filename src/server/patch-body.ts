@@ -5,12 +5,12 @@
 import { checkDepth, DecodeError, decodeJson, encodeJson, encodePatched, findingsAsWarnings, kindOf, NULL_API_VERSION, type YamlDecoder } from '../api/codec.ts'
 import { decodeText } from '../api/decode-text.ts'
 import { jsonKind } from '../api/go-json-error.ts'
-import { formatApiVersion, getKey, isObject, parseApiVersion, type Json, type JsonObject, type KubeObject } from '../api/object.ts'
+import { getKey, isObject, type Json, type JsonObject, type KubeObject } from '../api/object.ts'
 import { applyJsonPatch, applyMergePatch, decodeJsonPatch, decodeMergePatch } from '../api/patch.ts'
 import { receive, receiveMetadata } from '../api/receive.ts'
 import type { VersionDefinition } from '../api/resource.ts'
 import { applyStrategicMerge } from '../api/strategic-merge.ts'
-import { badRequest, fieldError, invalid, invalidPatch, StatusError, unsupportedMediaType } from '../api/status.ts'
+import { badRequest, internalError, invalidPatch, StatusError, unsupportedMediaType } from '../api/status.ts'
 import type { Configuration } from '../registry/apply.ts'
 import type { ResourceStore } from '../registry/resource-store.ts'
 import { checkName, settleNamespace } from '../registry/write.ts'
@@ -119,19 +119,22 @@ function strategicPatch(text: string): JsonObject {
 export function receivePatched(context: RequestContext, { value: patched, text }: Patched, patchFindings: readonly string[], validation: FieldValidation): KubeObject {
   const { store, info, warnings } = context
   const refuse = (detail: string) => invalidPatch(text(), detail)
-  const wrongType = checkType(context, patched, text, refuse)
-  const received = receiveOr(patched as KubeObject, sentVersion(store.definition, patched as KubeObject), refuse)
+  checkType(context, patched, text, refuse)
+  const sent = { apiVersion: '', ...(patched as object) } as KubeObject
+  const received = receiveOr(sent, sentVersion(store.definition, sent), refuse)
   const findings = [...patchFindings, ...received.findings]
   if (validation === 'Strict' && findings.length > 0) throw refuse(`strict decoding error: ${findings.join(', ')}`)
   if (validation === 'Warn') for (const text of findingsAsWarnings(findings)) warnings.add(text)
   const object = settleNamespace(received.object, objectNamespace(context))
   checkName(object, info.name)
-  if (wrongType) throw wrongType
+  if (object.apiVersion === '') throw internalError(NO_API_VERSION)
   return object
 }
 
-// A type that cannot be read is refused at once; for another than the resource's the error is returned, which is one of validation.
-function checkType({ store, version }: RequestContext, patched: Json, text: Patched['text'], refuse: (detail: string) => StatusError): StatusError | undefined {
+const NO_API_VERSION = "Object 'apiVersion' is missing in 'object has no apiVersion field'"
+
+// A type that cannot be read is refused; another than the resource's is left to validation.
+function checkType({ store, version }: RequestContext, patched: Json, text: Patched['text'], refuse: (detail: string) => StatusError): void {
   const { group, names } = store.definition
   try {
     kindOf(patched, { group, version: version.name, kind: names.kind })
@@ -140,21 +143,7 @@ function checkType({ store, version }: RequestContext, patched: Json, text: Patc
   }
   const kind = isObject(patched) ? getKey(patched, 'kind') : undefined
   if (!isObject(patched) || typeof kind !== 'string' || kind === '') throw refuse(`Object 'Kind' is missing in '${text()}'`)
-  const sent = getKey(patched, 'apiVersion')
-  if (sent === null) throw refuse(NULL_API_VERSION)
-  const actual = typeof sent === 'string' ? sent : ''
-  const apiVersion = formatApiVersion(group, version.name)
-  const errors = [
-    ...(kind === names.kind ? [] : [fieldError('FieldValueInvalid', 'kind', kind, `must be ${names.kind}`)]),
-    ...(actual === apiVersion ? [] : [fieldError('FieldValueInvalid', 'apiVersion', actual, `must be ${apiVersion}`)]),
-  ]
-  return errors.length === 0 ? undefined : invalid({ group: parseApiVersion(actual).group, kind }, nameOf(patched), errors)
-}
-
-function nameOf(object: Record<string, Json | undefined>): string {
-  const metadata = getKey(object, 'metadata')
-  const name = isObject(metadata) ? getKey(metadata, 'name') : undefined
-  return typeof name === 'string' ? name : ''
+  if (getKey(patched, 'apiVersion') === null) throw refuse(NULL_API_VERSION)
 }
 
 function receiveOr(object: KubeObject, version: VersionDefinition | undefined, refuse: (detail: string) => StatusError) {

@@ -49,7 +49,7 @@ function respondBytes(context: RequestContext, negotiated: Negotiated, bytes: Ui
     send(context.res, code, negotiated.mediaType, Buffer.from(body), context.warnings)
     return
   }
-  respondValue(context, negotiated, transformObject(context, negotiated, parseStored(bytes) as KubeObject), code)
+  respondValue(context, negotiated, transformObject(context, negotiated, { metadata: {}, ...(parseStored(bytes) as object) } as KubeObject), code)
 }
 
 const NEWLINE = Buffer.from('\n')

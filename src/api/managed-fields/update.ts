@@ -33,7 +33,7 @@ export function trackUpdate(write: TrackedUpdate): KubeObject {
   if (base.managers.size === 0 && live?.metadata.uid) return bare
   const scope = scopeOf(write)
   // Only an update of the status gets on with it.
-  if (next.kind !== scope.kind) return bare
+  if (next.kind !== scope.kind || scope.typeOf(next.apiVersion) === undefined) return bare
   const before = withoutManagedFields(live ?? emptyObject(scope))
   try {
     const type = requestType(scope)

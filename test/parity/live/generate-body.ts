@@ -67,7 +67,7 @@ const ODD_METADATA: readonly JsonObject[] = [
   { ownerReferences: [{}] }, { ownerReferences: [{ apiVersion: 'v1', kind: 'Event', name: 'x', uid: 'y' }] }, { ownerReferences: [{ apiVersion: 'v1', kind: 'A', name: 'x', uid: 'y', extra: 1 }] },
   { ownerReferences: [{ apiVersion: 'v1', kind: 'A', name: 'x', uid: 'y', controller: true }, { apiVersion: 'v1', kind: 'B', name: 'x', uid: 'z', controller: true }] },
   { managedFields: [] }, { managedFields: [{}] }, { managedFields: null }, { managedFields: 'x' }, { managedFields: [{ manager: 'm', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', fieldsV1: { 'f:spec': {} } }] },
-  { managedFields: [{ manager: 'm', operation: 'Bogus' }] }, { generateName: 'x' }, { extra: 1 }, { Name: 'x' }, { clusterName: 'x' },
+  { managedFields: [{ manager: 'm', operation: 'Bogus' }] }, { generateName: '${ID}-gen-' }, { extra: 1 }, { Name: 'x' }, { clusterName: 'x' },
 ]
 
 const oddMetadata = (random: Random): JsonObject => random.pick(ODD_METADATA)

@@ -44,7 +44,7 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`)
 let runs = 0
 const nextId = (): string => `c${++runs}`
 
-const reasonOf = (difference: Difference): string | undefined => knownDifferences.find((known) => known.applies(difference))?.reason
+const reasonOf = (difference: Difference, chain: Chain): string | undefined => knownDifferences.find((known) => known.applies(difference, chain))?.reason
 
 async function compareMany(servers: Servers, kinds: readonly LiveKind[], { requests, seed }: Options): Promise<Outcome> {
   const outcome: Outcome = { requests: 0, skipped: 0, known: new Map(), found: [] }
@@ -58,7 +58,7 @@ async function compareMany(servers: Servers, kinds: readonly LiveKind[], { reque
       const difference = await compareChain(servers, chain, nextId())
       if (difference === undefined) continue
       outcome.skipped += length - difference.place - 1
-      const reason = reasonOf(difference)
+      const reason = reasonOf(difference, chain)
       if (reason === undefined) outcome.found.push({ chain, difference })
       else outcome.known.set(reason, (outcome.known.get(reason) ?? 0) + 1)
     }
