@@ -50,6 +50,9 @@ function logLevel(value: string): LogLevel {
 export const SETTINGS = {
   dataDir: { flag: '--data-dir', env: 'MLOPS_DATA_DIR', value: 'DIR', default: '$XDG_DATA_HOME/mlops-apiserver, else ~/.local/share/mlops-apiserver', help: 'where the store, certificates, kubeconfig and Python environment are kept', parse: text },
   port: { flag: '--port', env: 'MLOPS_PORT', value: 'PORT', default: '7443', help: 'loopback port of the API; 0 takes any free one', parse: integer('port', 0, 65_535) },
+  bindAddress: { flag: '--bind-address', env: 'MLOPS_BIND_ADDRESS', value: 'ADDRESS', default: '127.0.0.1', help: 'address that the conversion webhook listens on', parse: text },
+  tlsCertFile: { flag: '--tls-cert-file', env: 'MLOPS_TLS_CERT_FILE', value: 'FILE', default: '', help: 'serving certificate (PEM), read again when it changes', parse: text },
+  tlsPrivateKeyFile: { flag: '--tls-private-key-file', env: 'MLOPS_TLS_PRIVATE_KEY_FILE', value: 'FILE', default: '', help: 'its private key', parse: text },
   samples: { flag: '--no-samples', env: 'MLOPS_SAMPLES', default: 'true', help: 'do not serve the sample notebooks and do not create the sample jobs (environment: false)', parse: boolean },
   worker: { flag: '--no-worker', env: 'MLOPS_WORKER', default: 'true', help: 'serve the API only; jobs stay pending (environment: false)', parse: boolean },
   concurrency: { flag: '--concurrency', env: 'MLOPS_CONCURRENCY', value: 'N', default: '2', help: 'jobs that run at the same time', parse: integer('concurrency', 1, 64) },

@@ -11,6 +11,7 @@ const STANDALONE: readonly SettingName[] = ['dataDir', 'port', 'samples', 'worke
 const ETCD = ['etcdServers', 'etcdPrefix', 'etcdCacert', 'etcdCertfile', 'etcdKeyfile', 'etcdUser', 'etcdPassword'] as const satisfies readonly SettingName[]
 const SERVE: readonly SettingName[] = ['dataDir', 'pkiDir', 'port', ...ETCD, 'cacheMegabytes', 'definitions', 'lenses', 'logLevel']
 const STORAGE: readonly SettingName[] = ['kubeconfig', 'dataDir', ...ETCD, 'definitions', 'lenses', 'logLevel']
+const WEBHOOK: readonly SettingName[] = ['bindAddress', 'port', 'tlsCertFile', 'tlsPrivateKeyFile', 'definitions', 'lenses', 'logLevel']
 const WORKER: readonly SettingName[] = ['kubeconfig', 'dataDir', 'concurrency', 'python', 'logLevel']
 
 /** A stop that takes longer is no stop. */
@@ -80,6 +81,11 @@ addSettings(program.command('serve').description('the API on loopback, without a
 addSettings(program.command('worker').description('runs the jobs of an API server'), WORKER).action(async (options) => {
   const { runWorkerCommand } = await import('./commands/worker-command.ts')
   await runWorkerCommand(configOf(options), { signal: stopSignal(), environment: process.env })
+})
+
+addSettings(program.command('webhook').description('converts objects for a kube-apiserver that serves the CustomResourceDefinition'), WEBHOOK).action(async (options) => {
+  const { runWebhook } = await import('./commands/webhook.ts')
+  await runWebhook(configOf(options), { signal: stopSignal(), out: process.stdout })
 })
 
 const definitions = program.command('definitions').description('CustomResourceDefinition manifests')

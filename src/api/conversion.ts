@@ -24,6 +24,8 @@ export interface Conversion {
   readonly lenses?: readonly Lens[]
   /** Name of the hub version. */
   readonly hub: string
+  /** Versions that do not show all of the hub object: what is stored at them has a remainder. Absent: none. */
+  readonly poorer?: readonly string[]
   /** Hub object → the form that `version` shows. `version` may be the hub itself. */
   show(hubObject: KubeObject, version: string): KubeObject
   /**

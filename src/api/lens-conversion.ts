@@ -24,6 +24,7 @@ export function compileConversion(definition: ResourceDefinition, lenses: readon
   return {
     hub,
     lenses,
+    poorer: [...routes].filter(([, lensesTo]) => lensesTo.some((lens) => !lens.lossless)).map(([version]) => version),
     show,
     lift: (object, version, original) => lift(object, route(version), original),
     store(hubObject, version): Stored {
