@@ -76,7 +76,7 @@ async function viaHttp2(server: TlsServer, path = '/', client?: KeyPair, headers
 const whoAmI =
   (authenticate: Authenticator): HttpHandler =>
   (request, response) => {
-    void authenticate({ headers: request.headers, socket: request.socket }).then((user) => {
+    void authenticate({ headers: request.headers, rawHeaders: request.rawHeaders, socket: request.socket }).then((user) => {
       response.setHeader('content-type', 'application/json')
       ;(response as { end(text: string): void }).end(JSON.stringify({ http: request.httpVersionMajor, user: user ?? null }))
     })

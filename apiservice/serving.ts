@@ -42,7 +42,7 @@ export interface ServeTlsOptions extends Certificates {
 export interface TlsServer {
   /** The address it listens on, with the true port. */
   readonly address: AddressInfo
-  /** Uses other certificates for new connections; those that are open stay. */
+  /** Uses other certificates for new connections. Those that are open stay, but for those whose client certificate was refused: they end as on a stop, to be shown anew. */
   setCertificates(certificates: Certificates): void
   /**
    * Stops: no new connections, GOAWAY on HTTP/2, `Connection: close` on HTTP/1.1; resolves when the last
@@ -92,7 +92,10 @@ export async function serveTls(options: ServeTlsOptions): Promise<TlsServer> {
   await listen(server, options.host, options.port)
   return {
     address: server.address() as AddressInfo,
-    setCertificates: (certificates) => server.setSecureContext(secureContext(certificates)),
+    setCertificates(certificates) {
+      server.setSecureContext(secureContext(certificates))
+      open.drainRefused()
+    },
     close: async ({ graceMs }) => {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()))
       open.drain()
@@ -208,6 +211,8 @@ interface OpenConnections {
   watch(request: HttpRequest, response: HttpResponse): void
   /** Ends what is idle now and the rest as soon as it becomes idle. */
   drain(): void
+  /** Does so with connections whose client certificate was not accepted. */
+  drainRefused(): void
   /** Cuts everything. */
   destroy(): void
 }
@@ -238,6 +243,10 @@ function track(server: Http2SecureServer, log: Log, clock: Clock): OpenConnectio
       sessions.drain()
       http1.drain()
     },
+    drainRefused() {
+      sessions.drainRefused()
+      http1.drainRefused()
+    },
     destroy() {
       sessions.destroy()
       for (const socket of sockets) socket.destroy()
@@ -245,7 +254,11 @@ function track(server: Http2SecureServer, log: Log, clock: Clock): OpenConnectio
   }
 }
 
-function trackSessions(server: Http2SecureServer, log: Log): Pick<OpenConnections, 'drain' | 'destroy'> {
+function isRefused(socket: TLSSocket): boolean {
+  return !socket.authorized && socket.getPeerX509Certificate() !== undefined
+}
+
+function trackSessions(server: Http2SecureServer, log: Log): Pick<OpenConnections, 'drain' | 'drainRefused' | 'destroy'> {
   const sessions = new Set<ServerHttp2Session>()
   let draining = false
   server.on('session', (session) => {
@@ -268,16 +281,25 @@ function trackSessions(server: Http2SecureServer, log: Log): Pick<OpenConnection
       // Sends GOAWAY, and ends the session when its last stream has ended; Node's server.close does neither.
       for (const session of sessions) session.close()
     },
+    drainRefused() {
+      for (const session of sessions) if (isRefused(session.socket as TLSSocket)) session.close()
+    },
     destroy() {
       for (const session of sessions) session.destroy()
     },
   }
 }
 
-function trackHttp1(server: Http2SecureServer): Pick<OpenConnections, 'watch' | 'drain'> {
+function trackHttp1(server: Http2SecureServer): Pick<OpenConnections, 'watch' | 'drain' | 'drainRefused'> {
   // Unanswered requests of each connection.
   const busy = new Map<Socket, Set<ServerResponse>>()
+  const ending = new WeakSet<Socket>()
   let draining = false
+  const end = (socket: Socket, responses: ReadonlySet<ServerResponse>): void => {
+    ending.add(socket)
+    if (responses.size === 0) socket.destroy()
+    for (const response of responses) if (!response.headersSent) response.shouldKeepAlive = false
+  }
   server.on('secureConnection', (socket: TLSSocket) => {
     if (socket.alpnProtocol === 'h2') return
     if (draining) socket.destroy()
@@ -290,18 +312,18 @@ function trackHttp1(server: Http2SecureServer): Pick<OpenConnections, 'watch' | 
       const http1 = response as ServerResponse
       const socket = request.socket
       busy.get(socket)?.add(http1)
-      if (draining) http1.shouldKeepAlive = false
+      if (ending.has(socket)) http1.shouldKeepAlive = false
       http1.once('close', () => {
         busy.get(socket)?.delete(http1)
-        if (draining && !busy.get(socket)?.size) socket.end()
+        if (ending.has(socket) && !busy.get(socket)?.size) socket.end()
       })
     },
     drain() {
       draining = true
-      for (const [socket, responses] of busy) {
-        if (responses.size === 0) socket.destroy()
-        for (const response of responses) if (!response.headersSent) response.shouldKeepAlive = false
-      }
+      for (const [socket, responses] of busy) end(socket, responses)
+    },
+    drainRefused() {
+      for (const [socket, responses] of busy) if (isRefused(socket as TLSSocket)) end(socket, responses)
     },
   }
 }

@@ -26,6 +26,8 @@ export interface ApiServerOptions extends StoresOptions {
   readonly port: number
   /** Handlers that ask for no identity. */
   readonly open?: readonly RequestHandler[]
+  /** What must hold before the server is ready, beside its stores. */
+  readonly checks?: readonly HealthCheck[]
 }
 
 /** A running server. */
@@ -34,8 +36,13 @@ export interface ApiServer {
   readonly stores: readonly ResourceStore[]
   /** The store of a kind. Throws for one that is not served. */
   store(kind: string): ResourceStore
-  /** Ends watches, lets requests finish for at most `graceMs`, closes the stores (not the backend). */
-  close(options: { readonly graceMs: number }): Promise<void>
+  /** Uses other certificates for new connections. */
+  setCertificates(certificates: Certificates): void
+  /**
+   * Is ready no more, and serves on for `drainMs`, so that who balances the load hears of it; then ends connections and watches, lets requests finish for at
+   * most `graceMs`, closes the stores (not the backend).
+   */
+  close(options: { readonly graceMs: number; readonly drainMs?: number }): Promise<void>
 }
 
 /** Opens the stores, fills their caches and listens. Rejects with Refused when the store must not be served. */
@@ -49,13 +56,14 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
   const { stores } = opened
   const storage = openServerStorage(backend, stores, program)
   measureStorage({ set: metrics.set, storage, stores, clock })
+  const leaving = new AbortController()
   const stopping = new AbortController()
   const documents = createDocuments({
     definitions,
     virtual,
-    checks: stores.map(storeCheck),
+    checks: [...stores.map(storeCheck), ...(options.checks ?? [])],
     backend,
-    stopping: stopping.signal,
+    stopping: leaving.signal,
     metrics: metrics.set,
     ownVersion: readOwnVersion(),
     clock,
@@ -70,17 +78,22 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
     throw error
   })
   return {
-    url: `https://${options.host}:${tls.address.port}`,
+    url: `https://${options.host.includes(':') ? `[${options.host}]` : options.host}:${tls.address.port}`,
+    setCertificates: (certificates) => tls.setCertificates(certificates),
     stores,
     store(kind) {
       const found = stores.find(({ definition }) => definition.names.kind === kind)
       if (!found) throw new Error(`no kind ${kind} is served`)
       return found
     },
-    async close({ graceMs }) {
+    async close({ graceMs, drainMs = 0 }) {
+      leaving.abort()
+      if (drainMs > 0) await clock.sleep(drainMs)
+      // Connections hear first that they end, so that a client whose watch ends begins the next one elsewhere.
+      const closed = tls.close({ graceMs })
       stopping.abort()
       await storage.close()
-      await tls.close({ graceMs })
+      await closed
       await yaml.close()
       await opened[Symbol.asyncDispose]()
     },

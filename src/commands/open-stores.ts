@@ -17,6 +17,8 @@ export interface StoresOptions {
   readonly mark?: MarkPlace
   /** What is served. One of them may be Namespace; the others' creations are then checked against it. */
   readonly resources: readonly ServedResource[]
+  /** The namespaces of the cluster, where none are served here. */
+  readonly namespaces?: NamespaceLookup
   /** Memory for JSON in versions other than the stored one. */
   readonly cacheBytes: number
   readonly clock: Clock
@@ -47,13 +49,14 @@ export async function openStores(options: StoresOptions, program: Program): Prom
 }
 
 // Namespace first: the others ask it whether they may create.
-async function openAll({ backend, exclusive = false, resources, cacheBytes, clock, log }: StoresOptions, program: Program, opened: ResourceStore[]): Promise<void> {
+async function openAll({ backend, exclusive = false, resources, namespaces: elsewhere, cacheBytes, clock, log }: StoresOptions, program: Program, opened: ResourceStore[]): Promise<void> {
   const common = { backend, exclusive, program, clock, log, budget: new ByteBudget(cacheBytes) }
   const isNamespace = ({ definition }: ServedResource): boolean => definition.group === '' && definition.names.kind === 'Namespace'
   const served = resources.find(isNamespace)
   const namespaces = served && (await openResourceStore(served, { ...common, admission: [] }))
   if (namespaces) opened.push(namespaces)
-  const admission = namespaces ? [namespaceLifecycle(lookup(namespaces))] : []
+  const find = namespaces ? lookup(namespaces) : elsewhere
+  const admission = find ? [namespaceLifecycle(find)] : []
   const others = await Promise.allSettled(resources.filter((r) => !isNamespace(r)).map((r) => openResourceStore(r, { ...common, admission })))
   for (const other of others) if (other.status === 'fulfilled') opened.push(other.value)
   const failed = others.find((other) => other.status === 'rejected')

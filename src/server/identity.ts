@@ -2,10 +2,11 @@
 import type { Http2ServerRequest } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { Request, RequestHandler } from 'express'
-import type { Attributes, Authenticator, Authorizer, User } from '../../apiservice/auth.ts'
-import { forbidden, forbiddenPath, unauthorized } from '../api/status.ts'
+import { InvalidCredentials, TrustUnavailable, type Attributes, type Authenticator, type Authorizer, type Decision, type User } from '../../apiservice/auth.ts'
+import { forbidden, forbiddenPath, internalError, serviceUnavailable, unauthorized } from '../api/status.ts'
 import { readImpersonation } from './impersonation.ts'
 import { parseRequest, type RequestInfo } from './request-info.ts'
+import { selectorAttributes } from './selector-attributes.ts'
 
 declare module 'express-serve-static-core' {
   interface Request {
@@ -21,11 +22,17 @@ export const ANONYMOUS: User = { name: 'system:anonymous', groups: ['system:unau
 // Discovery, OpenAPI, health and version are open to everybody, as upstream's system:public-info-viewer and system:discovery give them.
 const OPEN = /^\/(healthz|livez|readyz|version|openapi|api|apis)?(\/.*)?$/
 
-/** Sets `requestInfo` and `user`; throws 401 for a caller without identity where one is needed, 403 for one that may not, 400 for bad Impersonate headers. */
+/** When to ask again, in seconds, a server that cannot tell who is calling. */
+const RETRY_SECONDS = 1
+
+/**
+ * Sets `requestInfo` and `user`; throws 401 for a caller without identity where one is needed and for one with a false one, 403 for one that may not, 400 for
+ * bad Impersonate headers, 503 and 500 where nobody can tell who it is and whether it may.
+ */
 export function identify(authenticate: Authenticator, authorize: Authorizer): RequestHandler {
   return async (req, _res, next) => {
     const info = parseRequest(req.method, req.originalUrl)
-    const caller = await authenticate({ headers: req.headers, socket: connectionOf(req) })
+    const caller = await whoCalls(req, authenticate)
     const user = await actingAs(req, caller, authorize)
     req.requestInfo = info
     req.user = user ?? ANONYMOUS
@@ -33,6 +40,17 @@ export function identify(authenticate: Authenticator, authorize: Authorizer): Re
     if (!user) throw unauthorized()
     await check(req, info, user, authorize)
     next()
+  }
+}
+
+// upstream answers 401 where the token cannot be reviewed, on which clients throw it away.
+async function whoCalls(req: Request, authenticate: Authenticator): Promise<User | undefined> {
+  try {
+    return await authenticate({ headers: req.headers, rawHeaders: req.rawHeaders, socket: connectionOf(req) })
+  } catch (error) {
+    if (error instanceof InvalidCredentials) throw unauthorized()
+    if (error instanceof TrustUnavailable) throw serviceUnavailable(`who is calling cannot be found out: ${error.message}`, RETRY_SECONDS)
+    throw error
   }
 }
 
@@ -56,11 +74,13 @@ async function actingAs(req: Request, caller: User | undefined, authorize: Autho
 
 async function check(req: Request, info: RequestInfo, user: User, authorize: Authorizer): Promise<void> {
   const { verb, group, version, resource, subresource, namespace, name, path } = info
-  await demand({ user, verb: info.isResourceRequest ? verb : req.method.toLowerCase(), group, version, resource, subresource, namespace, name, path }, authorize, info.isResourceRequest)
+  const common = { user, group, version, resource, subresource, namespace, name, path }
+  if (info.isResourceRequest) await demand({ ...common, verb, ...selectorAttributes(info) }, authorize)
+  else await demand({ ...common, verb: req.method.toLowerCase() }, authorize, false)
 }
 
 async function demand(attributes: Attributes, authorize: Authorizer, ofResource = true): Promise<void> {
-  const decision = await authorize(attributes)
+  const decision = await decide(attributes, authorize)
   if (decision.allowed) return
   const { user, verb, group, resource, subresource, namespace, name, path } = attributes
   const reason = decision.reason ? `: ${decision.reason}` : ''
@@ -68,6 +88,15 @@ async function demand(attributes: Attributes, authorize: Authorizer, ofResource 
   const what = subresource === '' ? resource : `${resource}/${subresource}`
   const where = namespace === '' ? 'at the cluster scope' : `in the namespace "${namespace}"`
   throw forbidden({ group, resource }, name, escape(`User "${user.name}" cannot ${verb} resource "${what}" in API group "${group}" ${where}${reason}`))
+}
+
+// upstream: filters.WithAuthorization, responsewriters.InternalError
+async function decide(attributes: Attributes, authorize: Authorizer): Promise<Decision> {
+  try {
+    return await authorize(attributes)
+  } catch (error) {
+    throw error instanceof TrustUnavailable ? internalError(error.message) : error
+  }
 }
 
 // upstream: responsewriters.Forbidden escapes what a browser could take for markup
