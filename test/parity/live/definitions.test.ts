@@ -146,3 +146,19 @@ test('objects of every definition that is taken', async (t) => {
   for (const [reason, count] of known) t.diagnostic(`known: ${count} times: ${reason}`)
   assert.equal(different.length, 0, `${different.length} of ${CHAINS}\n${different.slice(0, SHOWN).join('\n\n')}`)
 })
+
+test('very many errors and warnings of one object', async () => {
+  const servers: Servers = { reference: { url: reference.url, pki: reference.pki, agent: agents[0] }, ours: { url: ours.server.url, pki: ours.pki, agent: agents[1] } }
+  const { definition } = accepted.find(({ name }) => name.includes('a list of lists of lists')) ?? assert.fail('there is no such definition')
+  const path = `/apis/${definition.group}/v1/namespaces/\${ID}/widgets`
+  const object = (name: string, spec: JsonObject, labels: JsonObject = {}): JsonObject => ({ apiVersion: `${definition.group}/v1`, kind: 'Widget', metadata: { name, labels }, spec })
+  const numbered = (count: number, prefix: string): JsonObject => Object.fromEntries(Array.from({ length: count }, (_, i) => [`${prefix}${i}`, '_']))
+  const lists = (count: number): JsonObject => ({ a: [Array.from({ length: count }, (_, i) => [`z${i}`, 'x', 'y', 'w'])] })
+  const steps = [
+    ...[2, 50, 1500].map((count) => ({ m: 'POST', path, json: object(`a${count}`, lists(count)) })),
+    ...['Strict', 'Warn'].map((mode) => ({ m: 'POST', path, q: [['fieldValidation', mode]] as const, json: object(`b-${mode.toLowerCase()}`, numbered(300, 'u')) })),
+    { m: 'POST', path, json: object('c', { a: 5 }, numbered(100, '-')) },
+  ]
+  const difference = await compareChain(servers, { seed: 0, steps }, 'many')
+  assert.equal(difference, undefined, difference && describeAnswers(difference).slice(0, SHOWN).join('\n'))
+})

@@ -16,7 +16,7 @@ export interface Segment {
   readonly events: ShownEvent[]
   /** What it was answered instead of a stream. */
   refused?: string
-  /** It was ended by us or by its time, so that it need not have shown everything. */
+  /** It was ended by us or by its time, or began only just before the end, so that it need not have shown everything. */
   ended: boolean
 }
 
@@ -29,6 +29,8 @@ export interface Watcher {
 }
 
 const RETRY_MS = 20
+/** By then a watch has shown what there was when it began. */
+const SHOWN_MS = 1000
 
 /** Watches until the signal. `newest` tells the newest acknowledged revision. */
 export function openWatcher(target: Target, filter: Filter, start: Start, random: Random, newest: () => number, stop: AbortSignal): Watcher {
@@ -86,6 +88,7 @@ async function watchOnce({ url, pki: { ca, admin } }: Target, segment: Segment, 
   const options: RequestOptions = { hostname, port, path: pathOf(segment, settings), ca, cert: admin.cert, key: admin.key, agent: false, headers: { Accept: 'application/json' } }
   const end = settings.abortAfterMs === undefined ? stop : AbortSignal.any([stop, AbortSignal.timeout(settings.abortAfterMs)])
   if (end.aborted) return
+  const begin = performance.now()
   const req = request({ ...options, signal: end })
   req.end()
   try {
@@ -102,6 +105,6 @@ async function watchOnce({ url, pki: { ca, admin } }: Target, segment: Segment, 
   } catch (error) {
     if (!end.aborted) throw error
   } finally {
-    segment.ended = !stop.aborted
+    segment.ended = !stop.aborted || performance.now() - begin < SHOWN_MS
   }
 }

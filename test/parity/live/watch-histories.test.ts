@@ -36,7 +36,7 @@ const WRITERS = 4
 const WRITES = 250
 const NAMES_EACH = 3
 /** By then everything that is written has been shown. */
-const SETTLE_MS = 1500
+const SETTLE_MS = 2000
 
 const spec = (more: string): string => `{type: object, properties: {color: {type: string}, size: {type: integer}${more}}}`
 // The same list in both versions would be taken for one of the whole definition, which the schemas are not.
