@@ -21,8 +21,10 @@ export interface ObjectWrite {
   readonly unread?: JsonObject | undefined
   /** Without managedFields rather than not at all, when it is too large with them. upstream: registry.Store's retry without managedFields, which apply does not have */
   readonly mayLoseManagedFields?: boolean
-  /** The value at `expected`: equal bytes write nothing, if they are read as they are. upstream: etcd3 store.GuaranteedUpdate compares with what its cache has, then with what is stored */
+  /** The value at `expected`: equal bytes write nothing, unless they are read as something else. */
   readonly current?: Uint8Array
+  /** What is read of it, in hub form, as the request's version has it. upstream: etcd3 store.GuaranteedUpdate compares with its version's cache, then with what is stored */
+  readonly before?: () => KubeObject
 }
 
 export type WriteOutcome =
@@ -39,11 +41,16 @@ export async function commitObject(store: ResourceStore, write: ObjectWrite): Pr
     const fence = store.fence.current()
     if (fence.mode !== 'ReadWrite') throw serviceUnavailable(`${store.prefix.slice(5, -1)} is ${fence.mode}: writes are refused for now`, 5)
     const value = write.hub ? seal(store, settled(store, write.hub, fence, write.current), fence.encodingVersion, write) : new Uint8Array()
-    if (write.hub && write.current && Buffer.compare(value, write.current) === 0 && store.codec.isSettled(value)) return { kind: 'unchanged', revision: write.expected, value }
+    if (isUnchanged(store, write, value, fence.encodingVersion)) return { kind: 'unchanged', revision: write.expected, value }
     const result = await attemptCommit(store, write, key, value)
     if (result) return result
   }
   throw serviceUnavailable('the storage version is being changed; please try again', 1)
+}
+
+function isUnchanged({ codec }: ResourceStore, { current, before }: ObjectWrite, value: Uint8Array, version: string): boolean {
+  if (current === undefined || Buffer.compare(value, current) !== 0) return false
+  return codec.isSettled(value) || (before !== undefined && Buffer.compare(codec.seal(before(), version), value) === 0)
 }
 
 // No write may bring back what a retirement has taken away: the version may still be served, and its clients go on.

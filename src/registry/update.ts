@@ -83,7 +83,7 @@ async function attempt(store: ResourceStore, live: LiveEntry, transform: Transfo
   const prepared = prepare(store, admitted, old, options)
   const object = options.unread?.() === undefined ? ignoreTimestamps(prepared, old) : prepared
   await validateAdmission(store.admission, { ...request, object })
-  return await storeUpdated(store, live, object, options)
+  return await storeUpdated(store, live, old, object, options)
 }
 
 function admissionRequest(store: ResourceStore, old: KubeObject, options: UpdateOptions) {
@@ -134,7 +134,7 @@ function prepare(store: ResourceStore, admitted: KubeObject, old: KubeObject, op
   return object
 }
 
-async function storeUpdated(store: ResourceStore, live: LiveEntry, object: KubeObject, options: UpdateOptions): Promise<Attempt> {
+async function storeUpdated(store: ResourceStore, live: LiveEntry, old: KubeObject, object: KubeObject, options: UpdateOptions): Promise<Attempt> {
   const hub = store.codec.lift(object, options.version, live.hub)
   if (options.dryRun) return { kind: 'done', result: unstored(hub, store, options.version, live.revision) }
   if (endsDeletion(object, live.hub) && !store.strategy.holdDeletion?.(hub)) {
@@ -142,7 +142,10 @@ async function storeUpdated(store: ResourceStore, live: LiveEntry, object: KubeO
     if (outcome.kind === 'lost') return lost(store, live.key, outcome.live)
     return { kind: 'done', result: { ready: encodeReady(object), revision: live.revision } }
   }
-  const outcome = await commitObject(store, { key: live.key, expected: live.revision, hub, current: live.value, unread: unreadOf(store, options), mayLoseManagedFields: options.kind !== 'apply' })
+  const outcome = await commitObject(store, {
+    key: live.key, expected: live.revision, hub, current: live.value, unread: unreadOf(store, options), mayLoseManagedFields: options.kind !== 'apply',
+    before: () => store.codec.lift(old, options.version, live.hub),
+  })
   if (outcome.kind === 'lost') return lost(store, live.key, outcome.live)
   const result = { ready: store.codec.encode(live.key, outcome.value, options.version), revision: outcome.revision }
   return { kind: outcome.kind === 'unchanged' ? 'unchanged' : 'done', result }

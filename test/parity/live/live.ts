@@ -20,6 +20,8 @@ import { openOurs } from './ours.ts'
 const CONCURRENCY = 16
 const REPETITIONS = 3
 const SKIPPED_REVISIONS = 20_000
+/** What making all differences smaller may take. */
+const SHRINK_MS = 180_000
 
 interface Options {
   readonly requests: number
@@ -41,6 +43,8 @@ interface Outcome {
 }
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
+/** Ends the run early and orderly, so that nothing stays behind. */
+const stopped = new AbortController()
 let runs = 0
 const nextId = (): string => `c${++runs}`
 
@@ -51,7 +55,7 @@ async function compareMany(servers: Servers, kinds: readonly LiveKind[], { reque
   // Seeds of one run do not meet those of the next.
   let next = seed * 1_000_000
   const work = async () => {
-    while (outcome.requests < requests) {
+    while (outcome.requests < requests && !stopped.signal.aborted) {
       const chain = generateChain(kinds, next++)
       const { length } = chain.steps
       outcome.requests += length
@@ -82,10 +86,11 @@ function group(found: readonly Found[]): [string, Found[]][] {
   return [...groups].sort(([, a], [, b]) => b.length - a.length)
 }
 
-async function explain(servers: Servers, found: readonly Found[]): Promise<string> {
+async function explain(servers: Servers, found: readonly Found[], deadline: number): Promise<string> {
   const { chain, difference } = found.toSorted((a, b) => a.difference.place - b.difference.place)[0] as Found
   const wanted = signature(difference)
   const fails = async (smaller: Chain): Promise<boolean> => {
+    if (performance.now() > deadline || stopped.signal.aborted) return false
     const again = await compareChain(servers, smaller, nextId()).catch(() => undefined)
     return again !== undefined && signature(again) === wanted
   }
@@ -99,13 +104,16 @@ async function explain(servers: Servers, found: readonly Found[]): Promise<strin
 
 /** Prints the outcome; returns how many differences nobody can explain. */
 async function report(servers: Servers, { requests, skipped, known, found: first }: Outcome, { shrink }: Options): Promise<number> {
+  const deadline = performance.now() + SHRINK_MS
   const found: Found[] = []
   for (const difference of first) if (await repeated(servers, difference)) found.push(difference)
   for (const [reason, count] of known) say(`known: ${count} times: ${reason}`)
   const groups = group(found)
   for (const [name, members] of groups) say(`DIFFERENT: ${members.length} times (${members.slice(0, 4).map(({ chain }) => chain.seed).join(', ')}): ${name}`)
-  for (const [name, members] of groups.slice(0, shrink)) say(`\n=== ${members.length} times: ${name}\n${await explain(servers, members)}`)
+  for (const [name, members] of groups.slice(0, shrink)) say(`\n=== ${members.length} times: ${name}\n${await explain(servers, members, deadline)}`)
   say(`\n${requests} requests, ${skipped} of them after a difference and not counted on; ${[...known.values()].reduce((a, b) => a + b, 0)} known differences, ${found.length} unexplained of ${groups.length} kinds`)
+  // As the summary of a test run ends.
+  say(`ℹ tests ${requests}\nℹ pass ${requests - found.length}\nℹ fail ${found.length}`)
   return found.length
 }
 
@@ -115,6 +123,7 @@ async function main(): Promise<boolean> {
   const chainSeed = values.chain === undefined ? undefined : Number(values.chain)
   const kindSeed = chainSeed === undefined ? options.seed : Math.floor(chainSeed / 1_000_000)
   const kinds = values.definitions === undefined ? liveKinds(kindSeed) : await foreignKinds(values.definitions, kindSeed, say)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stopped.abort())
   const begin = performance.now()
   await using reference = await startControlPlane({ skipRevisions: SKIPPED_REVISIONS })
   await reference.install(manifests(kinds))
@@ -132,7 +141,7 @@ async function main(): Promise<boolean> {
     const begun = performance.now()
     const outcome = await compareMany(servers, kinds, options)
     say(`seed ${options.seed}: ${Math.round((outcome.requests * 1000) / (performance.now() - begun))} requests a second to each`)
-    return (await report(servers, outcome, options)) === 0
+    return (await report(servers, outcome, options)) === 0 && !stopped.signal.aborted
   } finally {
     for (const agent of agents) agent.destroy()
   }
