@@ -108,6 +108,8 @@ function normalText(text: string, names: Names): string {
   for (const [uid, name] of names.all('uid')) out = out.replaceAll(uid, name)
   out = out.replace(/(resourceVersion\W{1,8})(\d+)/g, (_whole, lead: string, revision: string) => lead + names.of('rv', revision))
   out = out.replace(/(ResourceVersion in record \()(\d+)/g, (_whole, lead: string, revision: string) => lead + names.of('rv', revision))
+  // Of a patch that copies it to where something else belongs.
+  out = out.replace(/(accessor error: )(\d{5,})/g, (_whole, lead: string, revision: string) => lead + names.of('rv', revision))
   out = out.replace(/(uid\W{1,8})([0-9a-f]{8}-[0-9a-f-]{27})/g, (_whole, lead: string, uid: string) => lead + names.of('uid', uid))
   out = out.replace(/(UID in (?:object meta: |record \())([0-9a-f]{8}-[0-9a-f-]{27})/g, (_whole, lead: string, uid: string) => lead + names.of('uid', uid))
   for (const [pattern, replacement] of PATTERNS) out = out.replace(pattern, replacement)
