@@ -20,6 +20,13 @@ export interface Setting<T = unknown> {
   readonly parse: (text: string) => T
 }
 
+/** A Service of the cluster and its port. */
+export interface ServiceName {
+  readonly namespace: string
+  readonly name: string
+  readonly port: number
+}
+
 function integer(name: string, min: number, max: number): (text: string) => number {
   return (text) => {
     const value = Number(text)
@@ -33,6 +40,14 @@ const text = (value: string): string => value
 const paths = (value: string): readonly string[] => value.split(delimiter).filter((path) => path !== '')
 
 const list = (value: string): readonly string[] => value.split(',').map((item) => item.trim()).filter((item) => item !== '')
+
+// The Service of an APIService; undefined: none.
+function service(value: string): ServiceName | undefined {
+  if (value === '') return undefined
+  const [, namespace, name, port = '443'] = /^([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)\/([a-z0-9](?:[-a-z0-9]*[a-z0-9])?)(?::([0-9]{1,5}))?$/.exec(value) ?? []
+  if (namespace === undefined || name === undefined) throw new Error(`expected NAMESPACE/NAME or NAMESPACE/NAME:PORT, got "${value}"`)
+  return { namespace, name, port: integer('port', 1, 65_535)(port) }
+}
 
 function boolean(value: string): boolean {
   if (['true', '1', 'yes', ''].includes(value.toLowerCase())) return true
@@ -50,9 +65,13 @@ function logLevel(value: string): LogLevel {
 export const SETTINGS = {
   dataDir: { flag: '--data-dir', env: 'MLOPS_DATA_DIR', value: 'DIR', default: '$XDG_DATA_HOME/mlops-apiserver, else ~/.local/share/mlops-apiserver', help: 'where the store, certificates, kubeconfig and Python environment are kept', parse: text },
   port: { flag: '--port', env: 'MLOPS_PORT', value: 'PORT', default: '7443', help: 'loopback port of the API; 0 takes any free one', parse: integer('port', 0, 65_535) },
-  bindAddress: { flag: '--bind-address', env: 'MLOPS_BIND_ADDRESS', value: 'ADDRESS', default: '127.0.0.1', help: 'address that the conversion webhook listens on', parse: text },
+  bindAddress: { flag: '--bind-address', env: 'MLOPS_BIND_ADDRESS', value: 'ADDRESS', default: '127.0.0.1', help: 'address that the conversion webhook, and a server of a cluster, listen on', parse: text },
   tlsCertFile: { flag: '--tls-cert-file', env: 'MLOPS_TLS_CERT_FILE', value: 'FILE', default: '', help: 'serving certificate (PEM), read again when it changes', parse: text },
   tlsPrivateKeyFile: { flag: '--tls-private-key-file', env: 'MLOPS_TLS_PRIVATE_KEY_FILE', value: 'FILE', default: '', help: 'its private key', parse: text },
+  tlsCaFile: { flag: '--tls-ca-file', env: 'MLOPS_TLS_CA_FILE', value: 'FILE', default: '', help: 'who signed it (PEM): kept as caBundle of the APIServices; without it their caBundle stays as it is', parse: text },
+  cluster: { flag: '--cluster', env: 'MLOPS_CLUSTER', value: 'KUBECONFIG', default: '', help: 'serve as an aggregated API server of this cluster: a kubeconfig, or in-cluster for the service account of the pod', parse: text },
+  service: { flag: '--service', env: 'MLOPS_SERVICE', value: 'NAMESPACE/NAME[:PORT]', default: '', help: 'the Service by which its kube-apiserver reaches this server: APIServices for it are made and kept right', parse: service },
+  shutdownDelaySeconds: { flag: '--shutdown-delay-seconds', env: 'MLOPS_SHUTDOWN_DELAY_SECONDS', value: 'S', default: '10', help: 'how long a stopping server of a cluster, ready no more, serves on until all know that', parse: integer('seconds', 0, 300) },
   samples: { flag: '--no-samples', env: 'MLOPS_SAMPLES', default: 'true', help: 'do not serve the sample notebooks and do not create the sample jobs (environment: false)', parse: boolean },
   worker: { flag: '--no-worker', env: 'MLOPS_WORKER', default: 'true', help: 'serve the API only; jobs stay pending (environment: false)', parse: boolean },
   concurrency: { flag: '--concurrency', env: 'MLOPS_CONCURRENCY', value: 'N', default: '2', help: 'jobs that run at the same time', parse: integer('concurrency', 1, 64) },

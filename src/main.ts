@@ -9,22 +9,26 @@ import { ConfigError, readConfig, SETTINGS, storagePlace, type Config, type Sett
 /** Flags of each command, by setting. */
 const STANDALONE: readonly SettingName[] = ['dataDir', 'port', 'samples', 'worker', 'concurrency', 'python', 'cacheMegabytes', 'definitions', 'lenses', 'logLevel']
 const ETCD = ['etcdServers', 'etcdPrefix', 'etcdCacert', 'etcdCertfile', 'etcdKeyfile', 'etcdUser', 'etcdPassword'] as const satisfies readonly SettingName[]
-const SERVE: readonly SettingName[] = ['dataDir', 'pkiDir', 'port', ...ETCD, 'cacheMegabytes', 'definitions', 'lenses', 'logLevel']
+const SERVE: readonly SettingName[] = [
+  'dataDir', 'pkiDir', 'port', ...ETCD, 'cacheMegabytes', 'definitions', 'lenses', 'logLevel',
+  'cluster', 'bindAddress', 'tlsCertFile', 'tlsPrivateKeyFile', 'tlsCaFile', 'service', 'shutdownDelaySeconds',
+]
 const STORAGE: readonly SettingName[] = ['kubeconfig', 'dataDir', ...ETCD, 'definitions', 'lenses', 'logLevel']
 const WEBHOOK: readonly SettingName[] = ['bindAddress', 'port', 'tlsCertFile', 'tlsPrivateKeyFile', 'definitions', 'lenses', 'logLevel']
 const WORKER: readonly SettingName[] = ['kubeconfig', 'dataDir', 'concurrency', 'python', 'logLevel']
 
-/** A stop that takes longer is no stop. */
+/** A stop that takes longer, beside a delay that was asked for, is no stop. */
 const STOP_MS = 30_000
 
 // Aborts at the first signal. A second one changes nothing, since a stop is bounded in time: the terminal and the launcher may both send one.
-function stopSignal(): AbortSignal {
+function stopSignal(delayMs = 0): AbortSignal {
   const stop = new AbortController()
   const begin = (): void => {
     if (stop.signal.aborted) return
     stop.abort()
-    systemClock.schedule(STOP_MS, () => {
-      process.stderr.write(`mlops-apiserver: still not stopped after ${STOP_MS / 1000} s, ending at once\n`)
+    const limitMs = STOP_MS + delayMs
+    systemClock.schedule(limitMs, () => {
+      process.stderr.write(`mlops-apiserver: still not stopped after ${limitMs / 1000} s, ending at once\n`)
       process.exit(1)
     })
   }
@@ -73,9 +77,14 @@ addSettings(program.command('standalone').description('everything on this machin
   await runStandalone({ ...configOf(options), etcdServers: [] }, { signal: stopSignal(), out: process.stdout })
 })
 
-addSettings(program.command('serve').description('the API on loopback, without a worker; several replicas can serve one etcd'), SERVE).action(async (options) => {
+addSettings(program.command('serve').description('the API without a worker: on loopback, or aggregated into a cluster; several replicas can serve one etcd'), SERVE).action(async (options) => {
+  const config = configOf(options)
+  if (config.cluster !== '') {
+    const { runServeCluster } = await import('./commands/serve-cluster.ts')
+    return await runServeCluster(config, { signal: stopSignal(config.shutdownDelaySeconds * 1000), out: process.stdout, environment: process.env })
+  }
   const { runStandalone } = await import('./commands/standalone.ts')
-  await runStandalone({ ...configOf(options), worker: false, samples: false }, { signal: stopSignal(), out: process.stdout })
+  await runStandalone({ ...config, worker: false, samples: false }, { signal: stopSignal(), out: process.stdout })
 })
 
 addSettings(program.command('worker').description('runs the jobs of an API server'), WORKER).action(async (options) => {

@@ -1,0 +1,146 @@
+/** `serve --cluster`: the API of a cluster, aggregated. Who calls, whether they may and which namespaces there are, its kube-apiserver tells. */
+import { accessReview } from '../../apiservice/access-review.ts'
+import { readCertificate, watchCertificate, type ServingCertificate } from '../../apiservice/certificate-files.ts'
+import { delegateAuthentication } from '../../apiservice/delegated-authentication.ts'
+import { openKubeClient, type KubeClient } from '../../apiservice/kube-client.ts'
+import { followNamespaces } from '../../apiservice/namespaces.ts'
+import { keepRegistered, NameTaken, refuseDefinitions } from '../../apiservice/register.ts'
+import { apiServices, type ApiService, type ServedGroup, type ServiceReference } from '../../apiservice/registration.ts'
+import { qualifiedName, type ResourceDefinition } from '../api/resource.ts'
+import { oldestFirst } from '../api/version-order.ts'
+import { aborted } from '../base/aborted.ts'
+import { systemClock, type Clock } from '../base/clock.ts'
+import { openLog, type Log } from '../base/log.ts'
+import { makeDirectories } from '../base/make-directories.ts'
+import { ConfigError, type Config } from '../config.ts'
+import type { ServedResource } from '../registry/resource-store.ts'
+import { ADMIN_DEFINITIONS } from '../server/admin/definitions.ts'
+import { openApiServer, type ApiServer } from './api-server.ts'
+import { chooseResources } from './choose-resources.ts'
+import { clusterAccess } from './cluster-access.ts'
+import { openBackend } from './open-backend.ts'
+import { programName } from './own-version.ts'
+import type { Output } from './show-progress.ts'
+
+const GRACE_MS = 10_000
+const REGISTER_MS = 60_000
+const RETRY_MS = 5000
+
+interface Surroundings {
+  readonly client: KubeClient
+  readonly clock: Clock
+  readonly log: Log
+  readonly signal: AbortSignal
+}
+
+/**
+ * Runs until the signal aborts, then serves on for the time of the setting and stops. Rejects when the settings, the certificate or the store cannot be used, and
+ * when the cluster has a CustomResourceDefinition of a resource that is served here. Waits for a kube-apiserver that is away.
+ */
+export async function runServeCluster(
+  config: Config, options: { readonly signal: AbortSignal; readonly out: Output; readonly environment: Readonly<Record<string, string | undefined>> },
+): Promise<void> {
+  const { signal, out } = options
+  const clock = systemClock
+  const log = openLog(config.logLevel)
+  const files = certificateFiles(config)
+  const certificate = await readCertificate(files)
+  const client = openKubeClient({ access: await clusterAccess(config.cluster, options.environment), userAgent: programName(), clock })
+  const around = { client, clock, log, signal }
+  const resources = await chooseResources(config, (text) => out.write(`${text}\n`))
+  const names = resources.map(({ definition }) => qualifiedName(definition))
+  try {
+    await untilAnswered(() => refuseDefinitions(client, names), around)
+    makeDirectories(config.dataDir)
+    const opened = await openBackend(config, around)
+    try {
+      await serve(config, { resources, certificate, opened, out, ...around })
+    } finally {
+      await opened.backend.close()
+    }
+  } finally {
+    client.close()
+  }
+}
+
+function certificateFiles({ tlsCertFile: cert, tlsPrivateKeyFile: key, tlsCaFile: ca }: Config) {
+  if (cert === '' || key === '') throw new ConfigError(['a server of a cluster serves with a certificate: give --tls-cert-file and --tls-private-key-file'])
+  return { cert, key, ...(ca === '' ? {} : { ca }) }
+}
+
+interface Serving extends Surroundings {
+  readonly resources: readonly ServedResource[]
+  readonly certificate: ServingCertificate
+  readonly opened: Awaited<ReturnType<typeof openBackend>>
+  readonly out: Output
+}
+
+async function serve(config: Config, { resources, certificate, opened, out, ...around }: Serving): Promise<void> {
+  const { client, clock, log, signal } = around
+  // What follows kube-apiserver goes on while this server still answers.
+  const ended = new AbortController()
+  let current = certificate
+  let server: ApiServer | undefined
+  const certificates = () => ({ key: current.key, cert: current.cert, clientCa: authentication.clientCa() })
+  const following = { ...around, signal: ended.signal }
+  const authentication = delegateAuthentication({ ...following, onClientCa: () => server?.setCertificates(certificates()) })
+  const namespaces = followNamespaces(following)
+  try {
+    await Promise.race([Promise.all([authentication.synced, namespaces.synced]), aborted(signal)])
+    if (signal.aborted) return
+    server = await openApiServer({
+      ...opened,
+      resources,
+      namespaces: namespaces.find,
+      certificates: certificates(),
+      authenticate: authentication.authenticate,
+      authorize: accessReview({ client, clock }),
+      host: config.bindAddress,
+      port: config.port,
+      cacheBytes: config.cacheMegabytes * 1024 * 1024,
+      clock,
+      log,
+    })
+    const tasks = [watchCertificate(certificateFiles(config), current, { use: (next) => {
+      current = next
+      server?.setCertificates(certificates())
+    }, ...around })]
+    const { service } = config
+    if (service) tasks.push(keepRegistered(() => registered(resources, service, current), { ...around, everyMs: REGISTER_MS, check: () => refuseDefinitions(client, resources.map(({ definition }) => qualifiedName(definition))) }))
+    out.write(`mlops-apiserver serves ${resources.map(({ definition }) => qualifiedName(definition)).join(', ')} on ${server.url}\n`)
+    await aborted(signal)
+    out.write(`stopping, after ${config.shutdownDelaySeconds} s more of serving\n`)
+    await Promise.all(tasks)
+    await server.close({ graceMs: GRACE_MS, drainMs: config.shutdownDelaySeconds * 1000 })
+  } finally {
+    ended.abort()
+  }
+}
+
+function registered(resources: readonly ServedResource[], service: ServiceReference, { ca }: ServingCertificate): readonly ApiService[] {
+  return apiServices(servedGroups([...resources.map(({ definition }) => definition), ...Object.values(ADMIN_DEFINITIONS)]), { service, ...(ca === undefined ? {} : { ca }) })
+}
+
+/** The groups of the definitions with their served versions, the newest first. */
+export function servedGroups(definitions: readonly ResourceDefinition[]): ServedGroup[] {
+  const groups = new Map<string, Set<string>>()
+  for (const { group, versions } of definitions) {
+    const served = groups.get(group) ?? new Set()
+    for (const { name } of versions.filter((version) => version.served)) served.add(name)
+    groups.set(group, served)
+  }
+  return [...groups].map(([group, versions]) => ({ group, versions: oldestFirst([...versions]).reverse() }))
+}
+
+// A kube-apiserver that is away, or that does not let us yet, will be asked again; a name that is taken is final.
+async function untilAnswered(ask: () => Promise<void>, { clock, log, signal }: Surroundings): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      return await ask()
+    } catch (err) {
+      if (err instanceof NameTaken) throw err
+      log.warn('kube-apiserver does not answer, and is asked again', { err })
+      await clock.sleep(RETRY_MS, signal).catch(() => {})
+    }
+  }
+}
