@@ -123,14 +123,14 @@ test('check as JSON prints the Status of each document', async () => {
   ])
 })
 
-test('a rule that only we refuse fails the check, and says who refuses it', async () => {
-  const rule = '{a: {type: string, x-kubernetes-validations: [{rule: "self == oldSelf.orValue(self)", optionalOldSelf: true}]}}'
+test('a rule that does not compile fails the check, and says who refuses it', async () => {
+  const rule = '{a: {type: string, x-kubernetes-validations: [{rule: "frobnicate(self)"}]}}'
   const path = await file('rule.yaml', crd({ old: rule }))
   const { text, ...io } = streams()
   assert.equal(await runDefinitionsCheck({ files: [path], output: 'json', fieldValidation: 'Strict', ...io }), 1)
   const [status] = JSON.parse(text.out) as [{ details: { causes: { field: string; message: string }[] } }]
   assert.equal(status.details.causes[0]?.field, 'spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[a].x-kubernetes-validations[0].rule')
-  assert.match(status.details.causes[0]?.message ?? '', /^not served by mlops-apiserver: rule "self == oldSelf.*does not compile: optionalOldSelf needs/)
+  assert.match(status.details.causes[0]?.message ?? '', /^not served by mlops-apiserver: rule "frobnicate\(self\)" does not compile: undeclared reference to 'frobnicate'/)
   const [fault = ''] = await faults([path])
   assert.match(fault, /^rule\.yaml: widgets\.example\.com: spec\.versions\[0\].*not served by mlops-apiserver: /)
 })
