@@ -158,11 +158,21 @@ const children = (value: Json): Json[] => {
 
 const wildcard: Step = (input) => input.flatMap(children)
 
-const recursive: Step = (input) =>
-  input.flatMap((value) => {
+// Without recursion, since objects nest as deep as the parser takes them; a second descent looks at each value once for each one above it.
+const recursive: Step = (input) => {
+  const out: Json[] = []
+  const pending = input.toReversed()
+  for (let visited = 0; pending.length > 0; visited++) {
+    if (visited > MAX_VISITED) fail(`more than ${MAX_VISITED} values to descend into`)
+    const value = pending.pop() as Json
     const below = children(value)
-    return below.length === 0 ? [] : [value, ...recursive(below)]
-  })
+    if (below.length > 0) out.push(value)
+    for (let i = below.length - 1; i >= 0; i--) pending.push(below[i] as Json)
+  }
+  return out
+}
+
+const MAX_VISITED = 1_000_000
 
 /** `single`: an index, not a range. Absent `end`: up to the end. */
 function slice({ start, end, single, step }: { start: number; end: number | undefined; single: boolean; step: number | undefined }): Step {
