@@ -34,6 +34,7 @@ export function trackUpdate(write: TrackedUpdate): KubeObject {
   const scope = scopeOf(write)
   // Only an update of the status gets on with it.
   if (next.kind !== scope.kind || scope.typeOf(next.apiVersion) === undefined) return bare
+  if (bringsUnknownVersion(scope, base, live)) return bare
   const before = withoutManagedFields(live ?? emptyObject(scope))
   try {
     const type = requestType(scope)
@@ -44,6 +45,15 @@ export function trackUpdate(write: TrackedUpdate): KubeObject {
     if (error instanceof TypeMismatch) return bare
     throw error
   }
+}
+
+// Upstream forgets all owners when one names a version that is not defined (kubernetes/kubernetes#111937). Here an entry may stay until the next update when its
+// version goes, so that no object loses its owners with it.
+function bringsUnknownVersion(scope: Scope, { managers }: Managed, live: KubeObject | undefined): boolean {
+  const unknown = [...managers.values()].map(({ apiVersion }) => apiVersion).filter((apiVersion) => scope.typeOf(apiVersion) === undefined)
+  if (unknown.length === 0) return false
+  const known = new Set([...tryDecode(live?.metadata.managedFields).managers.values()].map(({ apiVersion }) => apiVersion))
+  return unknown.some((apiVersion) => !known.has(apiVersion))
 }
 
 // upstream: decodeLiveOrNew

@@ -48,7 +48,7 @@ const stopped = new AbortController()
 let runs = 0
 const nextId = (): string => `c${++runs}`
 
-const reasonOf = (difference: Difference, chain: Chain): string | undefined => knownDifferences.find((known) => known.applies(difference, chain))?.reason
+const reasonOf = (difference: Difference): string | undefined => knownDifferences.find((known) => known.applies(difference))?.reason
 
 async function compareMany(servers: Servers, kinds: readonly LiveKind[], { requests, seed }: Options): Promise<Outcome> {
   const outcome: Outcome = { requests: 0, skipped: 0, known: new Map(), found: [] }
@@ -62,7 +62,7 @@ async function compareMany(servers: Servers, kinds: readonly LiveKind[], { reque
       const difference = await compareChain(servers, chain, nextId())
       if (difference === undefined) continue
       outcome.skipped += length - difference.place - 1
-      const reason = reasonOf(difference, chain)
+      const reason = reasonOf(difference)
       if (reason === undefined) outcome.found.push({ chain, difference })
       else outcome.known.set(reason, (outcome.known.get(reason) ?? 0) + 1)
     }
