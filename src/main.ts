@@ -14,7 +14,7 @@ const SERVE: readonly SettingName[] = [
   'cluster', 'bindAddress', 'tlsCertFile', 'tlsPrivateKeyFile', 'tlsCaFile', 'service', 'shutdownDelaySeconds',
 ]
 const STORAGE: readonly SettingName[] = ['kubeconfig', 'dataDir', ...ETCD, 'definitions', 'lenses', 'logLevel']
-const WEBHOOK: readonly SettingName[] = ['bindAddress', 'port', 'tlsCertFile', 'tlsPrivateKeyFile', 'definitions', 'lenses', 'logLevel']
+const WEBHOOK: readonly SettingName[] = ['bindAddress', 'port', 'tlsCertFile', 'tlsPrivateKeyFile', 'cluster', 'service', 'certificateSecret', 'definitions', 'lenses', 'logLevel']
 const WORKER: readonly SettingName[] = ['kubeconfig', 'dataDir', 'concurrency', 'python', 'logLevel']
 
 /** A stop that takes longer, beside a delay that was asked for, is no stop. */
@@ -94,7 +94,7 @@ addSettings(program.command('worker').description('runs the jobs of an API serve
 
 addSettings(program.command('webhook').description('converts objects for a kube-apiserver that serves the CustomResourceDefinition'), WEBHOOK).action(async (options) => {
   const { runWebhook } = await import('./commands/webhook.ts')
-  await runWebhook(configOf(options), { signal: stopSignal(), out: process.stdout })
+  await runWebhook(configOf(options), { signal: stopSignal(), out: process.stdout, environment: process.env })
 })
 
 const definitions = program.command('definitions').description('CustomResourceDefinition manifests')
@@ -117,6 +117,20 @@ definitions
     const { runDefinitionsPrint } = await import('./commands/definitions.ts')
     process.exitCode = await runDefinitionsPrint({ out: process.stdout })
   })
+
+addSettings(
+  program
+    .command('manifests')
+    .description('what is installed in a cluster')
+    .command('crd')
+    .description('the CustomResourceDefinition with its webhook, its policy and the worker, for a cluster without aggregation')
+    .option('--output-dir <DIR>', 'writes a folder for kubectl apply -k, in place of standard output'),
+  ['definitions', 'lenses'],
+).action(async ({ outputDir, ...options }) => {
+  const { runManifestsCrd } = await import('./commands/manifests/command.ts')
+  const { definitions: paths, lenses } = configOf(options)
+  await runManifestsCrd({ definitions: paths, lenses, outputDir, out: process.stdout, err: process.stderr })
+})
 
 addSettings(
   program

@@ -75,6 +75,31 @@ export async function ensurePki(directory: string, options: { readonly hosts: re
   return { ca: ca.cert, server, admin, worker }
 }
 
+/** An authority with its key, and the serving certificate that it has signed. */
+export interface ServingPki {
+  readonly ca: KeyPair
+  readonly server: KeyPair
+}
+
+/** The same certificates while they can be used for `hosts` (names and addresses), else new ones; the authority is kept as long as it lasts. For who keeps them elsewhere than in files. */
+export async function renewServing(current: ServingPki | undefined, options: { readonly hosts: readonly string[]; readonly clock: Clock }): Promise<ServingPki> {
+  const { hosts, clock } = options
+  const ca = current && isAuthority(current.ca, clock) ? current.ca : undefined
+  if (current && ca && isUsable(current.server, ca.cert, hosts, clock)) return current
+  const issue = await openIssuer(clock)
+  const authority = ca ?? (await issue.authority())
+  return { ca: authority, server: await issue.leaf(authority, 'server', hosts) }
+}
+
+function isAuthority({ cert, key }: KeyPair, clock: Clock): boolean {
+  try {
+    const certificate = new X509Certificate(cert)
+    return certificate.ca && isCurrent(certificate, clock) && certificate.checkPrivateKey(createPrivateKey(key))
+  } catch {
+    return false
+  }
+}
+
 // The authority; its key is empty when only the certificate is there. Absent, or at its end: undefined.
 async function readCa(directory: string, clock: Clock): Promise<KeyPair | undefined> {
   const cert = await readIfThere(join(directory, 'ca.crt'))

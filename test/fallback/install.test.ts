@@ -1,0 +1,102 @@
+/** `kubectl apply -k deploy/crd` on a real kube-apiserver, and the webhook that makes its own certificates. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { startControlPlane } from '../control-plane/control-plane.ts'
+import { kubectl } from '../kubectl.ts'
+import { JOBS } from './fallback.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..')
+const DEFINITION = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/notebookvalidationjobs.mlops.dev'
+const SECRET = '/api/v1/namespaces/mlops-system/secrets/mlops-webhook-certificate'
+
+test('installed with one command, a webhook tells the definition who signs its certificate, and renews what is broken', { timeout: 600_000 }, async () => {
+  await using plane = await startControlPlane()
+  const run = kubectl('35', plane.kubeconfig)
+  const must = async (args: string[], input?: string): Promise<string> => {
+    const { code, stdout, stderr } = await run(args, input)
+    assert.equal(code, 0, `${args.join(' ')}: ${stderr}`)
+    return stdout
+  }
+  const apply = ['apply', '-k', join(ROOT, 'deploy', 'crd')]
+  // The namespace is not there for a dry run of what is in it.
+  await must(['create', 'namespace', 'mlops-system'])
+  await must([...apply, '--dry-run=server'])
+  const printed = await must(apply)
+  for (const kind of ['customresourcedefinition', 'validatingadmissionpolicy', 'deployment', 'service', 'clusterrole', 'poddisruptionbudget']) assert.match(printed, new RegExp(`${kind}\\S*/\\S+ (created|configured)`))
+
+  // No pods and no network of Services here: the Service's name leads to this machine.
+  await must(['-n', 'mlops-system', 'delete', 'service', 'mlops-webhook'])
+  const webhook = await launch(plane.kubeconfig, await freePort())
+  try {
+    const { port } = new URL(webhook.url)
+    await must(['apply', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'Service', metadata: { name: 'mlops-webhook', namespace: 'mlops-system' }, spec: { type: 'ExternalName', externalName: 'localhost', ports: [{ port: Number(port) }] } }))
+    const patch = { spec: { conversion: { webhook: { clientConfig: { service: { port: Number(port) } } } } } }
+    await plane.send('PATCH', DEFINITION, { body: patch, type: 'application/merge-patch+json' })
+    const { conversion } = (await plane.send('GET', DEFINITION)).body.spec
+    const { data } = (await plane.send('GET', SECRET)).body
+    assert.equal(conversion.webhook.clientConfig.caBundle, data['ca.crt'])
+    const job = { apiVersion: 'mlops.dev/v1alpha1', kind: 'NotebookValidationJob', metadata: { name: 'x' }, spec: { notebook: { git: { url: 'https://git.example/nb.git', ref: 'main', path: 'a.ipynb' } } } }
+    assert.equal(await eventually(async () => (await plane.send('POST', JOBS('v1alpha1'), { body: job })).status), 201)
+    assert.equal((await plane.send('GET', JOBS('v1', 'x'))).body.spec.notebook.path, 'a.ipynb')
+
+    // Applied again, the manifests leave the bundle and the Secret as they are.
+    await must(apply)
+    const again = (await plane.send('GET', DEFINITION)).body.spec.conversion.webhook.clientConfig.caBundle
+    assert.deepEqual([again, (await plane.send('GET', SECRET)).body.data], [conversion.webhook.clientConfig.caBundle, data])
+  } finally {
+    await webhook.end()
+  }
+  // Another replica uses what is there; a certificate that cannot be used is made anew by the same authority.
+  const before = (await plane.send('GET', SECRET)).body
+  await plane.send('PUT', SECRET, { body: { ...before, data: { ...before.data, 'tls.crt': Buffer.from('nonsense').toString('base64') } } })
+  const second = await launch(plane.kubeconfig, 0)
+  await second.end()
+  const after = (await plane.send('GET', SECRET)).body.data
+  assert.equal(after['ca.crt'], before.data['ca.crt'])
+  assert.match(Buffer.from(after['tls.crt'], 'base64').toString(), /BEGIN CERTIFICATE/)
+})
+
+async function eventually(attempt: () => Promise<number>): Promise<number> {
+  let status = 0
+  for (let i = 0; i < 300; i++) {
+    status = await attempt()
+    if (status < 400) return status
+    await sleep(100)
+  }
+  return status
+}
+
+async function freePort(): Promise<number> {
+  const { createServer } = await import('node:net')
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
+
+async function launch(kubeconfig: string, port: number): Promise<{ readonly url: string; end(): Promise<void> }> {
+  const args = ['webhook', '--port', String(port), '--cluster', kubeconfig, '--service', 'mlops-system/mlops-webhook', '--certificate-secret', 'mlops-webhook-certificate']
+  const child = spawn(process.execPath, [join(ROOT, 'src', 'launch.mjs'), ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+  const exited = once(child, 'exit')
+  const url = await new Promise<string>((resolve, reject) => {
+    let text = ''
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      text += chunk
+      const found = /on (https:\S+)\n/.exec(text)?.[1]
+      if (found) resolve(found)
+    })
+    child.once('exit', (code) => reject(new Error(`the webhook has ended with code ${code}: ${text}`)))
+  })
+  return {
+    url,
+    async end() {
+      child.kill('SIGTERM')
+      await exited
+    },
+  }
+}
