@@ -1,6 +1,9 @@
 /**
  * Expressions of rules, compiled once and evaluated within a budget. They have all that Kubernetes 1.36 gives the rules of a CustomResourceDefinition
  * but optional syntax, comprehensions of two variables and the authorizer; who uses these is refused when the expression is compiled.
+ * Other than upstream on purpose: types are not checked beyond the fields of the schema, and constants are not folded, so that such mistakes are found
+ * when the rule runs; messages of protocol buffers cannot be made; the budget counts time as our evaluator needs it, so that a loop may take about half
+ * of the turns; where cel-go panics the value has no overload; names of Unicode classes in patterns are exact.
  * upstream: apiserver/pkg/cel/environment/base.go
  */
 import { celEnv, isCelError, parse, plan } from '@bufbuild/cel'

@@ -327,3 +327,23 @@ test('a second evaluator agrees where it can', () => {
     { numRuns: 300 },
   )
 })
+
+test('no text of a rule breaks the compiler', () => {
+  const token = fc.constantFrom('self', '.a', '.l', '[', ']', '(', ')', '{', '}', "'x'", '1', '0u', '1.5', ' + ', ' && ', ' ? ', ' : ', '.map(i, ', '.optMap(v, ', '.orValue(', 'has(', '.sortBy(k, ', '?', '@charge', '$size(', '`', '\\u0000', '__proto__', 'constructor', '.value()')
+  const text = fc.oneof(fc.array(token, { maxLength: 12 }).map((parts) => parts.join('')), fc.string({ unit: 'binary', maxLength: 30 }))
+  const spec: Schema = { type: 'object', properties: { a: { type: 'integer' }, l: { type: 'array', items: { type: 'integer' } } } }
+  fc.assert(
+    fc.property(text, (rule) => {
+      let rules
+      try {
+        rules = compileRules(specSchema(spec, { rule, message: 'M' }))
+      } catch (error) {
+        assert.match((error as Error).message, /does not compile/)
+        return
+      }
+      rules.evaluate(object('{"a":1,"l":[1,2]}'), undefined)
+    }),
+    { numRuns: 500 },
+  )
+  for (const rule of ['@charge(1)', "@has(self, 'a')", '$size(self.l) == 1', "self.constructor == 1", 'self.__proto__ == 1']) assert.throws(() => compileRules(specSchema(spec, rule)), /does not compile/)
+})

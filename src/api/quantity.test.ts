@@ -15,6 +15,8 @@ test('quantities', () => {
   ]
   for (const [text, value, scale] of cases) assert.equal(compareAmounts(quantity(text), { value, scale }), 0, text)
   for (const text of ['', 'x', '1 ', '1x', '1.2.3', '1'.repeat(2000)]) assert.match(parseQuantity(text) as string, /must match the regular expression/, text)
+  assert.equal(compareAmounts(quantity('Gi'), { value: 0n, scale: 0 }), 0)
+  assert.equal(parseQuantity('Ei'), 'unable to parse numeric part of quantity')
   for (const text of ['1ki', '1e', '1e+', '1e99999999999999999999', '1K', '--1']) assert.equal(parseQuantity(text), "unable to parse quantity's suffix", text)
 })
 

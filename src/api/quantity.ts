@@ -21,6 +21,7 @@ const MAX_INT64 = 9223372036854775807n
 
 /** Why a text is no quantity. */
 export const FORMAT_WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+const NUMBER_WRONG = 'unable to parse numeric part of quantity'
 const SUFFIX_WRONG = "unable to parse quantity's suffix"
 
 interface Suffix {
@@ -37,7 +38,10 @@ export function parseQuantity(text: string): Quantity | string {
   if (suffix === undefined) return SUFFIX_WRONG
   const numerator = digits.replace(/^0+/, '') || '0'
   const negative = sign === '-'
-  return smallAmount(numerator, denominator, suffix, negative) ?? largeAmount(numerator, denominator, suffix, negative)
+  const small = smallAmount(numerator, denominator, suffix, negative)
+  if (small !== undefined) return small
+  // a small amount may do without any digit
+  return digits + denominator === '' ? NUMBER_WRONG : largeAmount(numerator, denominator, suffix, negative)
 }
 
 function parseSuffix(text: string): Suffix | undefined {

@@ -34,8 +34,10 @@ export function parseUri(text: string): Uri | string {
   const parsed = tryParse(bare, bare, false)
   if (hash < 0 || typeof parsed === 'string') return parsed
   const fragment = unescapeOr(text.slice(hash + 1), text)
-  return typeof fragment === 'string' ? fragment : { ...parsed, text: fragment.value === '' ? parsed.text : `${parsed.text}#${text.slice(hash + 1)}` }
+  return typeof fragment === 'string' ? fragment : { ...parsed, text: fragment.value === '' ? parsed.text : `${parsed.text}#${escapeFragment(text.slice(hash + 1), fragment.value)}` }
 }
+
+const escapeFragment = (written: string, plain: string): string => (VALID_FRAGMENT.test(written) ? written : escape(text(plain), FRAGMENT_TEXT))
 
 const named = (text: string, reason: string): string => `parse ${goQuote(text)}: ${reason}`
 
@@ -58,6 +60,8 @@ function tryParse(text: string, shown: string, request: boolean): Uri | string {
 
 const NOTHING = { host: '', user: '' }
 // What Go leaves as it is in a host, a user name and a path.
+const VALID_FRAGMENT = /^[A-Za-z0-9\-._~!$&'()*+,;=:@/?[\]%]*$/
+const FRAGMENT_TEXT = /[^A-Za-z0-9\-._~!$&()*+,;=:@/?]+/gu
 const HOST_TEXT = /[^A-Za-z0-9\-._~!$&'()*+,;=:[\]<>"]+/gu
 const USER_TEXT = /[^A-Za-z0-9\-._~$&+,;=]+/gu
 
