@@ -4,7 +4,8 @@ import { deepEqual, getKey, isObject, setKey, type JsonObject, type KubeObject }
 import { decodeKubeProtobuf, type Message } from '../../api/protobuf.ts'
 import { OBJECT_META } from '../../api/protobuf-meta.ts'
 import type { ComputedColumn, ResourceDefinition, Strategy } from '../../api/resource.ts'
-import { fieldError, NO_VALUE, type FieldError } from '../../api/status.ts'
+import { corruptBase64 } from '../../api/go-base64.ts'
+import { badRequest, fieldError, NO_VALUE, type FieldError } from '../../api/status.ts'
 import { CREATED_AT, NAME } from './columns.ts'
 import { withoutGeneration } from './generation.ts'
 
@@ -60,7 +61,11 @@ const COLUMNS: readonly ComputedColumn[] = [
 function mergeStringData(object: KubeObject): KubeObject {
   const { stringData, ...rest } = object
   const data: JsonObject = {}
-  for (const [key, value] of Object.entries(dataOf(object))) setKey(data, key, value ?? '')
+  for (const [key, value] of Object.entries(dataOf(object))) {
+    const corrupt = typeof value === 'string' ? corruptBase64(value) : undefined
+    if (corrupt !== undefined) throw badRequest(`Secret in version "v1" cannot be handled as a Secret: illegal base64 data at input byte ${corrupt}`)
+    setKey(data, key, value ?? '')
+  }
   if (isObject(stringData)) for (const [key, value] of Object.entries(stringData)) setKey(data, key, Buffer.from(String(value ?? '')).toString('base64'))
   return (Object.keys(data).length > 0 ? { ...rest, data } : rest) as KubeObject
 }
