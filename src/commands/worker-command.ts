@@ -4,6 +4,9 @@ import { systemClock } from '../base/clock.ts'
 import { openLog } from '../base/log.ts'
 import { runWorker } from './worker.ts'
 
+/** What a report fits into by itself. */
+const WHOLE_STATUS_KIBIBYTES = 256
+
 /** Runs until the signal aborts, or until the parent that started it is gone. */
 export async function runWorkerCommand(config: Config, options: { readonly signal: AbortSignal; readonly environment: Readonly<Record<string, string | undefined>> }): Promise<void> {
   const orphaned = new AbortController()
@@ -13,6 +16,7 @@ export async function runWorkerCommand(config: Config, options: { readonly signa
     dataDir: config.dataDir,
     python: config.python,
     concurrency: config.concurrency,
+    ...(config.statusKibibytes < WHOLE_STATUS_KIBIBYTES && { maxStatusBytes: config.statusKibibytes * 1024 }),
     environment: options.environment,
     log: openLog(config.logLevel),
     clock: systemClock,

@@ -21,6 +21,8 @@ export interface WorkerOptions {
   readonly python: string
   /** How many notebooks run at once. */
   readonly concurrency: number
+  /** Bytes that the status of a job may have, where the API keeps less than it takes. */
+  readonly maxStatusBytes?: number
   /** The environment of the user: notebooks run in it, and git and pip take proxies and certificates from it. */
   readonly environment: Readonly<Record<string, string | undefined>>
   readonly log: Log
@@ -31,7 +33,7 @@ export interface WorkerOptions {
 
 /** Runs until the signal aborts; resolves when no process is left. Throws when another worker uses the data directory. */
 export async function runWorker(options: WorkerOptions): Promise<void> {
-  const { dataDir, python, environment, concurrency, log, clock, signal, onProgress } = options
+  const { dataDir, python, environment, concurrency, maxStatusBytes, log, clock, signal, onProgress } = options
   const client = openApiClient(options.kubeconfig)
   const executor = await openLocalExecutor({
     dataDir,
@@ -43,7 +45,7 @@ export async function runWorker(options: WorkerOptions): Promise<void> {
     log,
   })
   log.info('notebooks run as processes of this user, with all of the user\'s rights', { concurrency })
-  await runController({ client, executor, concurrency, clock, log, signal, onStatus: (job) => tell(job, onProgress) })
+  await runController({ client, executor, concurrency, ...(maxStatusBytes !== undefined && { maxStatusBytes }), clock, log, signal, onStatus: (job) => tell(job, onProgress) })
 }
 
 function tell(job: Job, onProgress: WorkerOptions['onProgress']): void {

@@ -17,6 +17,8 @@ export interface ControllerOptions {
   readonly executor: Executor
   /** How many attempts run at once. */
   readonly concurrency: number
+  /** Bytes that a status may have, where the API keeps less than it takes. */
+  readonly maxStatusBytes?: number
   readonly clock: Clock
   readonly log: Log
   readonly signal: AbortSignal
@@ -130,6 +132,7 @@ class Controller {
       now: this.options.clock.now(),
       slotFree: this.countRunning() < this.options.concurrency,
       stopping: this.stopping,
+      ...(this.options.maxStatusBytes === undefined ? {} : { maxStatusBytes: this.options.maxStatusBytes }),
       ...(attempt ? { attempt } : {}),
       ...(retryAt === undefined ? {} : { retryAt }),
       ...(reportedBefore ? { reportedBefore } : {}),

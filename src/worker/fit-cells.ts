@@ -8,16 +8,16 @@ export const MAX_CELLS = 2000
 /**
  * The cells that fit into `maxBytes` of JSON and into 2000 items, in their order. Where all do not fit, failures come
  * first: each of them without details, then their details as far as there is room, then the cells that passed, without
- * details. With nothing left the summary stands alone.
+ * details. With nothing left the summary stands alone. `extra`: bytes that each cell takes elsewhere, and that count too.
  */
-export function fitCells(cells: readonly CellReport[], maxBytes: number): { readonly cells: CellReport[]; readonly truncated: boolean } {
-  if (cells.length <= MAX_CELLS && jsonBytes(cells) <= maxBytes) return { cells: [...cells], truncated: false }
+export function fitCells(cells: readonly CellReport[], maxBytes: number, extra = 0): { readonly cells: CellReport[]; readonly truncated: boolean } {
+  if (cells.length <= MAX_CELLS && jsonBytes(cells) + cells.length * extra <= maxBytes) return { cells: [...cells], truncated: false }
   const chosen = new Map<number, CellReport>()
   // Two for the brackets, one for the comma of each but one.
   let left = maxBytes - 1
   const choose = (position: number, cell: CellReport): void => {
     const before = chosen.get(position)
-    const cost = jsonBytes(cell) - (before ? jsonBytes(before) : -1)
+    const cost = jsonBytes(cell) - (before ? jsonBytes(before) : -1 - extra)
     if (cost > left || (!before && chosen.size >= MAX_CELLS)) return
     left -= cost
     chosen.set(position, cell)

@@ -3,7 +3,9 @@ import type { AttemptState } from './attempt.ts'
 import { buildReport } from './report.ts'
 import { findConditions, type Outcome, setConditions } from './conditions.ts'
 import { formatTime, type Job, type JobStatus } from './job.ts'
+import { fitCells } from './fit-cells.ts'
 import type { Failure, Report } from './report-types.ts'
+import { jsonBytes } from './truncate.ts'
 
 /** What is said about a job, beside what its attempt tells. */
 export type StatusChange = {
@@ -21,8 +23,18 @@ export type StatusChange = {
 /** Outputs beyond this size are left out of what is shown while the job runs: reading them again and again is not free. */
 const MAX_LIVE_BYTES = 1024 ** 2
 
-/** The whole new status. */
-export function makeStatus(job: Job, change: StatusChange, now: number): JobStatus {
+/** What v1alpha1 hides of a cell is kept with a mark of the cell, about so long, by which it is found again. */
+const CELL_MARK_BYTES = 64
+
+/** The whole new status. With `maxBytes` its JSON, together with such marks of its cells, has no more bytes. */
+export function makeStatus(job: Job, change: StatusChange, now: number, maxBytes?: number): JobStatus {
+  const status = wholeStatus(job, change, now)
+  if (maxBytes === undefined || change.report === undefined) return status
+  const { cells, truncated } = fitCells(change.report.cells, maxBytes - jsonBytes({ ...status, cells: [], truncated: true }) + jsonBytes([]), CELL_MARK_BYTES)
+  return truncated ? { ...status, cells, truncated } : status
+}
+
+function wholeStatus(job: Job, change: StatusChange, now: number): JobStatus {
   const { outcome, attempt, report, startedAt, completedAt } = change
   const source = attempt?.source
   const runtime = report?.runtime ?? attempt?.runtime

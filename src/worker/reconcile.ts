@@ -20,6 +20,8 @@ export type Observed = {
   readonly reportedBefore?: readonly string[]
   /** Whether one more attempt may run beside the others. */
   readonly slotFree: boolean
+  /** Bytes that a status may have, where the API keeps less than it takes. */
+  readonly maxStatusBytes?: number
   /** The worker is about to stop. */
   readonly stopping?: boolean
 }
@@ -180,7 +182,7 @@ function finish(job: Job, observed: Observed, failure?: AttemptFailure): Action[
   return [update(job, observed, change), ...forget(observed)]
 }
 
-const update = (job: Job, observed: Observed, change: StatusChange): Action => ({ type: 'UpdateStatus', status: makeStatus(job, change, observed.now) })
+const update = (job: Job, observed: Observed, change: StatusChange): Action => ({ type: 'UpdateStatus', status: makeStatus(job, change, observed.now, observed.maxStatusBytes) })
 
 const attemptsOf = (job: Job): number => job.status?.attempts ?? 0
 
