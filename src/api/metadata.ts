@@ -32,10 +32,10 @@ export interface Stamp {
   readonly random: () => number
 }
 
-/** The object with creationTimestamp, uid, generation 1 and, from generateName, a name where it has none. upstream: rest.BeforeCreate, FillObjectMetaSystemFields */
+/** The object with creationTimestamp, uid, generation 1 and, from generateName, a name where it has none. upstream: rest.BeforeCreate, FillObjectMetaSystemFields; PrepareObjectForStorage for selfLink */
 export function stampForCreate(object: KubeObject, stamp: Stamp): KubeObject {
   const { name, generateName: base } = object.metadata
-  const metadata: Metadata = { ...object.metadata, creationTimestamp: formatTime(stamp.now), uid: stamp.uid, generation: 1 }
+  const metadata: Metadata = { ...without(object.metadata, ['selfLink']), creationTimestamp: formatTime(stamp.now), uid: stamp.uid, generation: 1 }
   if (!name && base) metadata.name = generateName(base, stamp.random)
   return { ...object, metadata }
 }

@@ -118,7 +118,7 @@ function arbitraryFields(schema: Schema, special: Special, path: string): fc.Arb
   for (const [name, property] of Object.entries(schema.properties)) {
     fields[name] = arbitraryValue(property, special, path === '' ? name : `${path}.${name}`)
   }
-  return fc.record(fields, { requiredKeys: [...(schema.required ?? [])], noNullPrototype: true }) as fc.Arbitrary<JsonObject>
+  return fc.record(fields, { requiredKeys: (schema.required ?? []).filter((name) => Object.hasOwn(fields, name)), noNullPrototype: true }) as fc.Arbitrary<JsonObject>
 }
 
 const { json: arbitraryJson, object: arbitraryJsonObject } = fc.letrec<{ json: Json; object: JsonObject }>((tie) => ({
