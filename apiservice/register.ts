@@ -62,8 +62,16 @@ export function merge(live: KubeJson, wanted: ApiService): KubeJson {
   }
 }
 
+/** A registration that is kept. */
+export interface Registration {
+  /** What is wanted has changed: looks at once. */
+  renew(): void
+  /** Resolves when nothing is looked at any more. */
+  readonly ended: Promise<void>
+}
+
 /** Registers all, and looks again every `everyMs` until the signal aborts. `wanted` is asked each time. */
-export async function keepRegistered(
+export function keepRegistered(
   wanted: () => readonly ApiService[],
   { client, clock, log, signal, everyMs, check }: {
     readonly client: KubeClient
@@ -74,8 +82,9 @@ export async function keepRegistered(
     /** Must hold before anything is registered. */
     check(): Promise<void>
   },
-): Promise<void> {
-  while (!signal.aborted) {
+): Registration {
+  let waiting = new AbortController()
+  const look = async (): Promise<void> => {
     try {
       await check()
       for (const service of wanted()) {
@@ -85,8 +94,15 @@ export async function keepRegistered(
     } catch (err) {
       if (!signal.aborted) log.warn('the registration at kube-apiserver cannot be kept right, and is tried again', { err })
     }
-    await clock.sleep(everyMs, signal).catch(() => {})
   }
+  const keep = async (): Promise<void> => {
+    while (!signal.aborted) {
+      waiting = new AbortController()
+      await look()
+      await clock.sleep(everyMs, AbortSignal.any([signal, waiting.signal])).catch(() => {})
+    }
+  }
+  return { renew: () => waiting.abort(), ended: keep() }
 }
 
 async function read(client: KubeClient, path: string): Promise<KubeJson | undefined> {

@@ -101,16 +101,19 @@ async function serve(config: Config, { resources, certificate, opened, out, ...a
       clock,
       log,
     })
-    const tasks = [watchCertificate(certificateFiles(config), current, { use: (next) => {
+    const { service } = config
+    const names = resources.map(({ definition }) => qualifiedName(definition))
+    const registration = service && keepRegistered(() => registered(resources, service, current), { ...around, everyMs: REGISTER_MS, check: () => refuseDefinitions(client, names) })
+    const use = (next: ServingCertificate): void => {
       current = next
       server?.setCertificates(certificates())
-    }, ...around })]
-    const { service } = config
-    if (service) tasks.push(keepRegistered(() => registered(resources, service, current), { ...around, everyMs: REGISTER_MS, check: () => refuseDefinitions(client, resources.map(({ definition }) => qualifiedName(definition))) }))
+      registration?.renew()
+    }
+    const watching = watchCertificate(certificateFiles(config), current, { use, ...around })
     out.write(`mlops-apiserver serves ${resources.map(({ definition }) => qualifiedName(definition)).join(', ')} on ${server.url}\n`)
     await aborted(signal)
     out.write(`stopping, after ${config.shutdownDelaySeconds} s more of serving\n`)
-    await Promise.all(tasks)
+    await Promise.all([watching, registration?.ended])
     await server.close({ graceMs: GRACE_MS, drainMs: config.shutdownDelaySeconds * 1000 })
   } finally {
     ended.abort()

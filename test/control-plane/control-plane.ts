@@ -38,6 +38,10 @@ export interface ControlPlane extends AsyncDisposable {
   readonly directory: string
   readonly etcd: EtcdCluster
   send(method: string, path: string, options?: Send): Promise<Answer>
+  /** Ends kube-apiserver as a crash would; etcd goes on. */
+  stopServer(): Promise<void>
+  /** Starts it again, at the same address, and waits until it is ready. */
+  startServer(): Promise<void>
   /** Creates CustomResourceDefinitions (JSON texts) and waits until their resources are served. */
   install(manifests: readonly string[]): Promise<void>
 }
@@ -57,14 +61,21 @@ export async function startControlPlane({ args = [], skipRevisions = 0 }: Contro
     const port = await freePort()
     const flags = [...(await flagsOf(directory)), `--etcd-servers=${etcd.endpoints.join(',')}`, `--secure-port=${port}`, ...args]
     const url = `https://127.0.0.1:${port}`
-    const child = stack.adopt(run(binary, flags, join(directory, 'kube-apiserver.log')), end)
+    const log = join(directory, 'kube-apiserver.log')
+    let child = run(binary, flags, log)
+    stack.defer(() => end(child))
     const kubeconfig = join(directory, 'kubeconfig')
     await writeKubeconfig(kubeconfig, { server: url, ca: pki.ca, ...pki.admin, name: 'control-plane' })
     const send = (method: string, path: string, options: Send = {}) => sendRequest(url, pki, method, path, options)
-    await waitUntilReady(child, send, join(directory, 'kube-apiserver.log'))
+    await waitUntilReady(child, send, log)
     const owned = stack.move()
     return {
       url, pki, frontProxy, kubeconfig, directory, etcd, send,
+      stopServer: () => end(child),
+      async startServer() {
+        child = run(binary, flags, log)
+        await waitUntilReady(child, send, log)
+      },
       install: (manifests) => install(send, manifests),
       [Symbol.asyncDispose]: () => owned.disposeAsync(),
     }
