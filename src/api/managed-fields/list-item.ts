@@ -17,8 +17,9 @@ function keyedElement(list: ListType, item: Json): PathElement | string {
   if (!isObject(item)) return 'associative list with keys may not have non-map elements'
   const fields: KeyField[] = []
   for (const name of list.keys) {
-    // A key that is left out tells items apart too.
-    const value = getKey(item, name) ?? list.keyDefaults.get(name)
+    // A key that is left out tells items apart too; one that is null is there.
+    const own = getKey(item, name)
+    const value = own === undefined ? list.keyDefaults.get(name) : own
     if (value !== undefined) fields.push({ name, value })
   }
   if (fields.length === 0) {
