@@ -168,6 +168,9 @@ class Patching {
   }
 
   #copy(from: string, to: string): void {
+    this.#read(from)
+    // Upstream has parsed what leads to the new place before it copies, which may be what is copied.
+    this.#writable(to)
     const value = this.#read(from) ?? null
     this.#copied += Buffer.byteLength(renderJson(value))
     if (this.#copied > MAX_COPY_BYTES) refuse()

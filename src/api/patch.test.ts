@@ -279,9 +279,9 @@ test('strategic merge patch', () => {
 })
 
 test('an error quotes what a patch brought in the order in which it was sent', () => {
-  const { operations } = decodeJsonPatch('[{"op":"add","path":"/new","value":{"b":{"d":1,"c":2},"a":[{"z":1,"y":2}]}},{"op":"add","path":"/new/b/e","value":5},{"op":"copy","from":"/new/a","path":"/copy"},{"op":"add","path":"/read","value":{"b":1,"a":{"d":1,"c":2}}},{"op":"test","path":"/read/b","value":1}]', { strict: true })
+  const { operations } = decodeJsonPatch('[{"op":"add","path":"/new","value":{"b":{"d":1,"c":2},"a":[{"z":1,"y":2}]}},{"op":"add","path":"/new/b/e","value":5},{"op":"copy","from":"/new/a","path":"/copy"},{"op":"add","path":"/read","value":{"b":1,"a":{"d":1,"c":2}}},{"op":"test","path":"/read/b","value":1},{"op":"add","path":"/self","value":{"b":{},"a":1}},{"op":"copy","from":"/self","path":"/self/b/c"}]', { strict: true })
   const patched = applyJsonPatch({ old: { b: 1, a: 2 } }, operations)
-  assert.equal(encodePatched(patched, operations), '{"copy":[{"z":1,"y":2}],"new":{"a":[{"z":1,"y":2}],"b":{"c":2,"d":1,"e":5}},"old":{"a":2,"b":1},"read":{"a":{"d":1,"c":2},"b":1}}')
+  assert.equal(encodePatched(patched, operations), '{"copy":[{"z":1,"y":2}],"new":{"a":[{"z":1,"y":2}],"b":{"c":2,"d":1,"e":5}},"old":{"a":2,"b":1},"read":{"a":{"d":1,"c":2},"b":1},"self":{"a":1,"b":{"c":{"a":1,"b":{}}}}}')
   const { patch } = decodeMergePatch('{"o":[{"z":1,"a":null}],"p":{"z":1,"a":2}}', { strict: true })
   assert.equal(encodePatched(applyMergePatch({ o: {} }, patch), patch), '{"o":[{"z":1,"a":null}],"p":{"a":2,"z":1}}')
 })
