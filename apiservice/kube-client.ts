@@ -43,7 +43,7 @@ export interface KubeEvent {
   readonly object: KubeJson
 }
 
-/** The client. Both methods reject with KubeStatusError for an answer that is no success, and with another Error that names the URL for none. */
+/** The client. Both methods reject with KubeStatusError for an answer that is no success, and with KubeUnreachable for none. */
 export interface KubeClient {
   request(request: KubeRequest): Promise<KubeJson>
   /** Events of a path that asks for a watch; ends when the server ends it, throws when it breaks or `idleMs` pass without a byte. */
@@ -62,6 +62,11 @@ export class KubeStatusError extends Error {
     this.code = code
     this.reason = reason
   }
+}
+
+/** There is no answer, or it cannot be read. The message names the request and its URL, as Go's url.Error does. */
+export class KubeUnreachable extends Error {
+  override readonly name = 'KubeUnreachable'
 }
 
 const TIMEOUT_MS = 10_000
@@ -100,7 +105,7 @@ export function openKubeClient({ access, userAgent, clock }: { readonly access: 
   const describe = (request: KubeRequest, error: unknown): Error => {
     if (error instanceof KubeStatusError) return error
     const method = request.method[0] + request.method.slice(1).toLowerCase()
-    return new Error(`${method} "${access.server.replace(/\/$/, '')}${request.path}": ${error instanceof Error ? error.message || String(error) : String(error)}`, { cause: error })
+    return new KubeUnreachable(`${method} "${access.server.replace(/\/$/, '')}${request.path}": ${error instanceof Error ? error.message || String(error) : String(error)}`, { cause: error })
   }
   return {
     async request(request) {

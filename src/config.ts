@@ -71,7 +71,7 @@ export const SETTINGS = {
   tlsCaFile: { flag: '--tls-ca-file', env: 'MLOPS_TLS_CA_FILE', value: 'FILE', default: '', help: 'who signed it (PEM): kept as caBundle of the APIServices; without it their caBundle stays as it is', parse: text },
   cluster: { flag: '--cluster', env: 'MLOPS_CLUSTER', value: 'KUBECONFIG', default: '', help: 'serve as an aggregated API server, or be the conversion webhook, of this cluster: a kubeconfig, or in-cluster for the service account of the pod', parse: text },
   service: { flag: '--service', env: 'MLOPS_SERVICE', value: 'NAMESPACE/NAME[:PORT]', default: '', help: 'the Service by which its kube-apiserver reaches this server (APIServices for it are made and kept right) or the conversion webhook', parse: service },
-  certificateSecret: { flag: '--certificate-secret', env: 'MLOPS_CERTIFICATE_SECRET', value: 'NAME', default: '', help: 'Secret, in the namespace of the Service, in which the conversion webhook keeps certificates of its own; it tells its definitions who signs them', parse: text },
+  certificateSecret: { flag: '--certificate-secret', env: 'MLOPS_CERTIFICATE_SECRET', value: 'NAME', default: '', help: 'Secret, in the namespace of the Service, in which a server of a cluster, and the conversion webhook, keep certificates of their own; APIServices and definitions are told who signs them', parse: text },
   shutdownDelaySeconds: { flag: '--shutdown-delay-seconds', env: 'MLOPS_SHUTDOWN_DELAY_SECONDS', value: 'S', default: '10', help: 'how long a stopping server of a cluster, ready no more, serves on until all know that', parse: integer('seconds', 0, 300) },
   samples: { flag: '--no-samples', env: 'MLOPS_SAMPLES', default: 'true', help: 'do not serve the sample notebooks and do not create the sample jobs (environment: false)', parse: boolean },
   worker: { flag: '--no-worker', env: 'MLOPS_WORKER', default: 'true', help: 'serve the API only; jobs stay pending (environment: false)', parse: boolean },
@@ -131,20 +131,25 @@ export function readConfig(flags: Readonly<Record<string, unknown>>, env: Readon
   return { ...config, kubeconfig: kubeconfig || join(dataDir, 'kubeconfig'), pkiDir: pkiDir || join(dataDir, 'pki') }
 }
 
-/** Where storage commands work: through a server, or on the store of `config` itself. */
-export type StoragePlace = { readonly kind: 'server'; readonly kubeconfig: string } | { readonly kind: 'store'; readonly config: Config }
+/** Where storage commands work: through a server, on the CustomResourceDefinition of a kube-apiserver, or on the store of `config` itself. */
+export type StoragePlace = { readonly kind: 'server' | 'definition'; readonly kubeconfig: string } | { readonly kind: 'store'; readonly config: Config }
 
 /**
  * What was asked for most plainly: a flag, else (as a plugin of kubectl) the kubeconfig that kubectl uses, else the environment, else the data directory.
- * `flags` is as for `readConfig`.
+ * `flags` is as for `readConfig`. `definition`: the kubeconfig leads to a kube-apiserver with the CustomResourceDefinition; it is the one that kubectl uses unless another is given.
  */
-export function storagePlace(flags: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string | undefined>>, options: { readonly plugin: boolean }): StoragePlace {
+export function storagePlace(flags: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string | undefined>>, options: { readonly plugin: boolean; readonly definition?: boolean }): StoragePlace {
   const config = readConfig(flags, env)
+  if (options.definition) return { kind: 'definition', kubeconfig: typeof flags.kubeconfig === 'string' || env.MLOPS_KUBECONFIG ? config.kubeconfig : userKubeconfig(env) }
   if (typeof flags.kubeconfig === 'string') return { kind: 'server', kubeconfig: config.kubeconfig }
   if (typeof flags.etcdServers === 'string' || typeof flags.dataDir === 'string') return { kind: 'store', config: typeof flags.etcdServers === 'string' ? config : { ...config, etcdServers: [] } }
-  if (options.plugin) return { kind: 'server', kubeconfig: env.KUBECONFIG?.split(delimiter)[0] || join(homedir(), '.kube', 'config') }
+  if (options.plugin) return { kind: 'server', kubeconfig: userKubeconfig(env) }
   if (env.MLOPS_KUBECONFIG) return { kind: 'server', kubeconfig: config.kubeconfig }
   return { kind: 'store', config }
+}
+
+function userKubeconfig(env: Readonly<Record<string, string | undefined>>): string {
+  return env.KUBECONFIG?.split(delimiter)[0] || join(homedir(), '.kube', 'config')
 }
 
 function defaultText(name: SettingName, env: Readonly<Record<string, string | undefined>>): string {

@@ -11,7 +11,7 @@ const STANDALONE: readonly SettingName[] = ['dataDir', 'port', 'samples', 'worke
 const ETCD = ['etcdServers', 'etcdPrefix', 'etcdCacert', 'etcdCertfile', 'etcdKeyfile', 'etcdUser', 'etcdPassword'] as const satisfies readonly SettingName[]
 const SERVE: readonly SettingName[] = [
   'dataDir', 'pkiDir', 'port', ...ETCD, 'cacheMegabytes', 'definitions', 'lenses', 'logLevel',
-  'cluster', 'bindAddress', 'tlsCertFile', 'tlsPrivateKeyFile', 'tlsCaFile', 'service', 'shutdownDelaySeconds',
+  'cluster', 'bindAddress', 'tlsCertFile', 'tlsPrivateKeyFile', 'tlsCaFile', 'service', 'certificateSecret', 'shutdownDelaySeconds',
 ]
 const STORAGE: readonly SettingName[] = ['kubeconfig', 'dataDir', ...ETCD, 'definitions', 'lenses', 'logLevel']
 const WEBHOOK: readonly SettingName[] = ['bindAddress', 'port', 'tlsCertFile', 'tlsPrivateKeyFile', 'cluster', 'service', 'certificateSecret', 'definitions', 'lenses', 'logLevel']
@@ -147,7 +147,7 @@ addSettings(
 
 addStorageCommands(program, {
   addPlace: (command) => addSettings(command, STORAGE),
-  place: (flags) => ({ place: storagePlace(given(flags), process.env, { plugin: basename(process.argv[1] ?? '').startsWith('kubectl-') }), config: configOf(flags) }),
+  place: (flags) => ({ place: storagePlace(given(flags), process.env, { plugin: basename(process.argv[1] ?? '').startsWith('kubectl-'), definition: flags.crd === true }), config: configOf(flags) }),
   stopSignal,
   exit(code) {
     process.exitCode = code

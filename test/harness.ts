@@ -81,12 +81,12 @@ export async function startServer(options: { readonly backend?: Backend; readonl
   }
 }
 
-/** One request over HTTP/1.1 with the administrator's certificate. */
-export function sendRequest(url: string, pki: Pick<Pki, 'ca' | 'admin'>, method: string, path: string, { headers = {}, body, type, anonymous }: Send): Promise<Answer> {
+/** One request over HTTP/1.1 with the administrator's certificate. `name` is what the server's certificate must be for, where that is not the host. */
+export function sendRequest(url: string, pki: Pick<Pki, 'ca' | 'admin'> & { readonly name?: string }, method: string, path: string, { headers = {}, body, type, anonymous }: Send): Promise<Answer> {
   const bytes = body === undefined ? undefined : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
   const identity = anonymous ? {} : { cert: pki.admin.cert, key: pki.admin.key }
   return new Promise((resolve, reject) => {
-    const req = request(`${url}${path}`, { method, ca: pki.ca, ...identity, agent: false, headers: { ...(bytes ? { 'content-type': type ?? 'application/json', 'content-length': bytes.length } : {}), ...headers } }, (res) => {
+    const req = request(`${url}${path}`, { method, ca: pki.ca, ...(pki.name === undefined ? {} : { servername: pki.name }), ...identity, agent: false, headers: { ...(bytes ? { 'content-type': type ?? 'application/json', 'content-length': bytes.length } : {}), ...headers } }, (res) => {
       const chunks: Buffer[] = []
       res.on('data', (chunk: Buffer) => chunks.push(chunk))
       res.on('error', reject)

@@ -1,10 +1,10 @@
 /** `serve --cluster`: the API of a cluster, aggregated. Who calls, whether they may and which namespaces there are, its kube-apiserver tells. */
 import { accessReview } from '../../apiservice/access-review.ts'
-import { readCertificate, watchCertificate, type ServingCertificate } from '../../apiservice/certificate-files.ts'
+import type { ServingCertificate } from '../../apiservice/certificate-files.ts'
 import { delegateAuthentication } from '../../apiservice/delegated-authentication.ts'
-import { openKubeClient, type KubeClient } from '../../apiservice/kube-client.ts'
+import { KubeStatusError, KubeUnreachable, openKubeClient, type KubeClient } from '../../apiservice/kube-client.ts'
 import { followNamespaces } from '../../apiservice/namespaces.ts'
-import { keepRegistered, NameTaken, refuseDefinitions } from '../../apiservice/register.ts'
+import { keepRegistered, refuseDefinitions } from '../../apiservice/register.ts'
 import { apiServices, type ApiService, type ServedGroup, type ServiceReference } from '../../apiservice/registration.ts'
 import { qualifiedName, type ResourceDefinition } from '../api/resource.ts'
 import { oldestFirst } from '../api/version-order.ts'
@@ -12,10 +12,11 @@ import { aborted } from '../base/aborted.ts'
 import { systemClock, type Clock } from '../base/clock.ts'
 import { openLog, type Log } from '../base/log.ts'
 import { makeDirectories } from '../base/make-directories.ts'
-import { ConfigError, type Config } from '../config.ts'
+import type { Config } from '../config.ts'
 import type { ServedResource } from '../registry/resource-store.ts'
 import { ADMIN_DEFINITIONS } from '../server/admin/definitions.ts'
 import { openApiServer, type ApiServer } from './api-server.ts'
+import { certificateSource, type CertificateSource } from './certificate-source.ts'
 import { chooseResources } from './choose-resources.ts'
 import { clusterAccess } from './cluster-access.ts'
 import { openBackend } from './open-backend.ts'
@@ -43,18 +44,19 @@ export async function runServeCluster(
   const { signal, out } = options
   const clock = systemClock
   const log = openLog(config.logLevel)
-  const files = certificateFiles(config)
-  const certificate = await readCertificate(files)
   const client = openKubeClient({ access: await clusterAccess(config.cluster, options.environment), userAgent: programName(), clock })
   const around = { client, clock, log, signal }
+  const source = certificateSource(config, around)
   const resources = await chooseResources(config, (text) => out.write(`${text}\n`))
   const names = resources.map(({ definition }) => qualifiedName(definition))
   try {
     await untilAnswered(() => refuseDefinitions(client, names), around)
+    const certificate = await untilAnswered(() => source.read(), around)
+    if (!certificate) return
     makeDirectories(config.dataDir)
     const opened = await openBackend(config, around)
     try {
-      await serve(config, { resources, certificate, opened, out, ...around })
+      await serve(config, { resources, source, certificate, opened, out, ...around })
     } finally {
       await opened.backend.close()
     }
@@ -63,19 +65,15 @@ export async function runServeCluster(
   }
 }
 
-function certificateFiles({ tlsCertFile: cert, tlsPrivateKeyFile: key, tlsCaFile: ca }: Config) {
-  if (cert === '' || key === '') throw new ConfigError(['a server of a cluster serves with a certificate: give --tls-cert-file and --tls-private-key-file'])
-  return { cert, key, ...(ca === '' ? {} : { ca }) }
-}
-
 interface Serving extends Surroundings {
   readonly resources: readonly ServedResource[]
+  readonly source: CertificateSource
   readonly certificate: ServingCertificate
   readonly opened: Awaited<ReturnType<typeof openBackend>>
   readonly out: Output
 }
 
-async function serve(config: Config, { resources, certificate, opened, out, ...around }: Serving): Promise<void> {
+async function serve(config: Config, { resources, source, certificate, opened, out, ...around }: Serving): Promise<void> {
   const { client, clock, log, signal } = around
   // What follows kube-apiserver goes on while this server still answers.
   const ended = new AbortController()
@@ -109,7 +107,7 @@ async function serve(config: Config, { resources, certificate, opened, out, ...a
       server?.setCertificates(certificates())
       registration?.renew()
     }
-    const watching = watchCertificate(certificateFiles(config), current, { use, ...around })
+    const watching = source.watch(current, use, signal)
     out.write(`mlops-apiserver serves ${resources.map(({ definition }) => qualifiedName(definition)).join(', ')} on ${server.url}\n`)
     await aborted(signal)
     out.write(`stopping, after ${config.shutdownDelaySeconds} s more of serving\n`)
@@ -135,15 +133,16 @@ export function servedGroups(definitions: readonly ResourceDefinition[]): Served
   return [...groups].map(([group, versions]) => ({ group, versions: oldestFirst([...versions]).reverse() }))
 }
 
-// A kube-apiserver that is away, or that does not let us yet, will be asked again; a name that is taken is final.
-async function untilAnswered(ask: () => Promise<void>, { clock, log, signal }: Surroundings): Promise<void> {
+// A kube-apiserver that is away, or that does not let us yet, will be asked again; what is wrong with what it says, or here, is final. Undefined when the signal has aborted.
+async function untilAnswered<T>(ask: () => Promise<T>, { clock, log, signal }: Surroundings): Promise<T | undefined> {
   while (!signal.aborted) {
     try {
       return await ask()
     } catch (err) {
-      if (err instanceof NameTaken) throw err
+      if (!(err instanceof KubeStatusError || err instanceof KubeUnreachable)) throw err
       log.warn('kube-apiserver does not answer, and is asked again', { err })
       await clock.sleep(RETRY_MS, signal).catch(() => {})
     }
   }
+  return undefined
 }

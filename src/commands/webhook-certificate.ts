@@ -55,13 +55,8 @@ export async function keepCertificate(options: KeepOptions, first: KeyPair, { us
 
 /** Reads the Secret, renews what must be renewed, and writes the authority where it is missing. Resolves to the serving certificate. */
 export async function refreshCertificate(options: KeepOptions): Promise<KeyPair> {
-  const { client, service, secret, definitions, clock } = options
-  const hosts = [`${service.name}.${service.namespace}.svc`, `${service.name}.${service.namespace}.svc.cluster.local`]
-  const { ca, server } = await change(client, `/api/v1/namespaces/${service.namespace}/secrets/${secret}`, async (found) => {
-    const current = readPki(found)
-    const pki = await renewServing(current, { hosts, clock })
-    return { result: pki, ...(pki !== current && { written: { ...found, data: writePki(pki) } }) }
-  })
+  const { client, definitions } = options
+  const { ca, server } = await refreshServing(options)
   const caBundle = Buffer.from(ca.cert).toString('base64')
   for (const name of definitions) {
     await change(client, `/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`, async (found) => {
@@ -70,6 +65,16 @@ export async function refreshCertificate(options: KeepOptions): Promise<KeyPair>
     })
   }
   return server
+}
+
+/** Reads the Secret and renews what must be renewed. */
+export async function refreshServing({ client, service, secret, clock }: Pick<KeepOptions, 'client' | 'service' | 'secret' | 'clock'>): Promise<ServingPki> {
+  const hosts = [`${service.name}.${service.namespace}.svc`, `${service.name}.${service.namespace}.svc.cluster.local`]
+  return await change(client, `/api/v1/namespaces/${service.namespace}/secrets/${secret}`, async (found) => {
+    const current = readPki(found)
+    const pki = await renewServing(current, { hosts, clock })
+    return { result: pki, ...(pki !== current && { written: { ...found, data: writePki(pki) } }) }
+  })
 }
 
 // Reads, and writes unless nothing is to be written; begins anew when another one has written meanwhile.

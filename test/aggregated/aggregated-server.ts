@@ -12,6 +12,8 @@ import { startControlPlane, type ControlPlane } from '../control-plane/control-p
 const LAUNCHER = join(import.meta.dirname, '..', '..', 'src', 'launch.mjs')
 export const NAMESPACE = 'mlops-system'
 export const SERVICE = 'api'
+/** The Secret for a certificate of the server's own; it is there, and empty. */
+export const SECRET = 'serving'
 const ACCOUNT = 'mlops-apiserver'
 const PATIENCE_MS = 90_000
 
@@ -39,8 +41,8 @@ export interface Aggregated extends AsyncDisposable {
   readonly port: number
   /** A kubeconfig with the token of the service account. */
   readonly kubeconfig: string
-  /** Starts a server and waits until it serves. Rejects with what it said when it ends before. */
-  start(args?: readonly string[]): Promise<Served>
+  /** Starts a server, with the certificate of `pki` unless `ownCertificate`, and waits until it serves. Rejects with what it said when it ends before. */
+  start(args?: readonly string[], options?: { readonly ownCertificate: boolean }): Promise<Served>
   /** Waits until all APIServices are available. */
   available(): Promise<void>
 }
@@ -60,10 +62,10 @@ export async function startAggregated(): Promise<Aggregated> {
   const owned = stack.move()
   return {
     plane, pki, directory, port, kubeconfig,
-    async start(args = []) {
+    async start(args = [], { ownCertificate } = { ownCertificate: false }) {
       const served = await start([
         'serve', '--data-dir', join(directory, 'data'), '--cluster', kubeconfig, '--port', String(port), '--service', `${NAMESPACE}/${SERVICE}:${port}`, '--log-level', 'info',
-        ...filesOf(directory), ...args,
+        ...(ownCertificate ? ['--certificate-secret', SECRET] : filesOf(directory)), ...args,
       ])
       running.add(served)
       return served
@@ -122,6 +124,9 @@ async function grant(plane: ControlPlane, port: number): Promise<void> {
       { apiGroups: ['apiregistration.k8s.io'], resources: ['apiservices'], verbs: ['get', 'create', 'update'] },
     ],
   })
+  await create(plane, `/api/v1/namespaces/${NAMESPACE}/secrets`, { metadata: { name: SECRET } })
+  await create(plane, `${rbac}/namespaces/${NAMESPACE}/roles`, { metadata: { name: ACCOUNT }, rules: [{ apiGroups: [''], resources: ['secrets'], resourceNames: [SECRET], verbs: ['get', 'update'] }] })
+  await create(plane, `${rbac}/namespaces/${NAMESPACE}/rolebindings`, { metadata: { name: ACCOUNT }, roleRef: role('Role', ACCOUNT), subjects })
   await create(plane, `${rbac}/clusterrolebindings`, { metadata: { name: ACCOUNT }, roleRef: role('ClusterRole', ACCOUNT), subjects })
 }
 
