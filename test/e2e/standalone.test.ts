@@ -132,7 +132,7 @@ test('SIGKILL takes the worker with it, and the next start needs no help', async
   assert.equal((await product.stop('SIGTERM')).code, 0)
 })
 
-test('the second start is ready in under a second, with the same certificates', async (t) => {
+test('a second start has the same certificates, and files that only their owner reads', async (t) => {
   using directory = temporaryDirectory('start-')
   const times: number[] = []
   const authorities = new Set<string>()
@@ -142,9 +142,8 @@ test('the second start is ready in under a second, with the same certificates', 
     authorities.add(product.identity.ca)
     await product.stop('SIGINT')
   }
+  // How fast a start is stands in test/bench: here other tests run at the same time.
   t.diagnostic(`ready after ${times.map(Math.round).join(', ')} ms`)
-  // The best of three: other tests run at the same time.
-  assert.ok(Math.min(...times) < 1000, times.join(', '))
   assert.equal(authorities.size, 1)
   for (const file of ['kubeconfig', 'store/store.db', 'pki/ca.key']) {
     if (existsSync(join(directory.path, file))) assert.equal(statSync(join(directory.path, file)).mode & 0o777, 0o600, file)
