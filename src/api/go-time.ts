@@ -103,6 +103,7 @@ function calendar(year: number, month: number, day: number): number {
   return date.getTime()
 }
 
-function daysIn(year: number, month: number): number {
+/** How many days a month (1 to 12) has. */
+export function daysIn(year: number, month: number): number {
   return new Date(calendar(year, month + 1, 0)).getUTCDate()
 }

@@ -2,6 +2,7 @@
  * What a plain YAML scalar means: YAML 1.1 without sexagesimals, timestamps being strings.
  * upstream: go.yaml.in/yaml/v2 resolve.go, decode.go (decoder.scalar)
  */
+import { daysIn } from './go-time.ts'
 import { DecodeError } from './go-json-error.ts'
 import { Float } from './object.ts'
 
@@ -64,8 +65,16 @@ export function jsonScalar(value: string | boolean | null | number | bigint): st
 
 /** Whether a string must not be printed plain, since it would be read as something else. upstream: encode.go stringv, isBase60Float, parseTimestamp */
 export function resolvesToOther(text: string): boolean {
-  return text === '<<' || typeof resolvePlain(text) !== 'string' || BASE_60.test(text) || TIMESTAMP.test(text)
+  return text === '<<' || typeof resolvePlain(text) !== 'string' || BASE_60.test(text) || isTimestamp(text)
 }
 
 const BASE_60 = /^[-+]?\d[\d_]*(?::[0-5]?\d)+(?:\.[\d_]*)?$/
-const TIMESTAMP = /^\d{4}-\d\d?-\d\d?(?:[Tt ].*)?$/
+
+const TIMESTAMP = /^(\d{4})-(\d\d?)-(\d\d?)(?:[Tt](\d\d?):(\d\d?):(\d\d?)(?:[.,]\d+)?(?:Z|[+-]\d\d:\d\d)| (\d\d?):(\d\d?):(\d\d?)(?:[.,]\d+)?)?$/
+
+function isTimestamp(text: string): boolean {
+  const parts = TIMESTAMP.exec(text)?.slice(1).filter((part) => part !== undefined).map(Number)
+  if (parts === undefined) return false
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts
+  return month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month) && hour < 24 && minute < 60 && second < 60
+}

@@ -172,3 +172,10 @@ test('JSON is read as JSON, to the same value', () => {
   )
   for (const text of ['{"a":1,"a":2}', '{"a":1e400}', '{"a": yes}', '{a: 1}', '{}\n---\n{}', '{"a":1} # x']) assert.deepEqual(decodeYaml(text), decodeYaml(` ${text}`))
 })
+
+test('only what is a time is quoted as one', () => {
+  const plain = ['2026-01-02T03:04:05Zx', '2026-13-01', '2026-02-30', '2026-01-02T25:00:00Z', '2026-01-02x', '2026-01-02T03:04:05', '20260-01-02']
+  for (const text of plain) assert.equal(encodeYaml(text), `${text}\n`, text)
+  const times = ['2026-01-02', '2026-1-2', '2026-01-02T03:04:05Z', '2026-01-02t3:4:5.1+01:00', '2026-01-02 03:04:05']
+  for (const text of times) assert.equal(encodeYaml(text), `"${text}"\n`, text)
+})

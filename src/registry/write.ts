@@ -36,9 +36,9 @@ export interface WriteResult {
   readonly created?: true
 }
 
-/** What is stored of an apply though no reader sees it: nothing, when its object is converted first. */
-export function unreadOf({ conversion }: Pick<ResourceStore, 'conversion'>, { unread, version }: Pick<WriteOptions, 'unread' | 'version'>): JsonObject | undefined {
-  return version === conversion.hub ? unread?.() : undefined
+/** What is stored of an apply though no reader sees it: nothing, when its object is converted first, or keeps the metadata that it has. */
+export function unreadOf({ conversion }: Pick<ResourceStore, 'conversion'>, { unread, version, subresource }: Pick<WriteOptions, 'unread' | 'version' | 'subresource'>): JsonObject | undefined {
+  return version === conversion.hub && subresource === '' ? unread?.() : undefined
 }
 
 /** The result of a write that was not stored: the object as it would be read. */
