@@ -4,12 +4,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { InvalidCredentials, TrustUnavailable, type Authenticator, type Authorizer } from '../../apiservice/auth.ts'
 import { serveTls } from '../../apiservice/serving.ts'
 import { openHttp2 } from '../../test/http-client.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import { ensurePki } from '../commands/pki.ts'
 import { expressBridge } from './express-bridge.ts'
+import { StatusError } from '../api/status.ts'
 import { identify } from './identity.ts'
 
 test('an authenticator sees one connection for all requests of an HTTP/2 session, so that it can remember', async () => {
@@ -35,4 +37,27 @@ test('an authenticator sees one connection for all requests of an HTTP/2 session
     await tls.close({ graceMs: 100 })
     rmSync(directory, { recursive: true })
   }
+})
+
+test('what nobody can tell lets nobody in', async () => {
+  const fail = (error: Error) => async () => {
+    throw error
+  }
+  const ask = async (path: string, authenticate: Authenticator, authorize: Authorizer = async () => ({ allowed: true })): Promise<unknown> => {
+    const req = { method: 'GET', originalUrl: path, headers: {}, rawHeaders: [], httpVersionMajor: 1, socket: {} }
+    try {
+      await identify(authenticate, authorize)(req as never, {} as never, () => {})
+      return 'served'
+    } catch (error) {
+      return error instanceof StatusError ? [error.code, error.reason, error.message] : error
+    }
+  }
+  const alice: Authenticator = async () => ({ name: 'alice', groups: [] })
+  assert.deepEqual(await ask('/api/v1/secrets', fail(new InvalidCredentials())), [401, 'Unauthorized', 'Unauthorized'])
+  assert.deepEqual(await ask('/apis', fail(new InvalidCredentials())), [401, 'Unauthorized', 'Unauthorized'])
+  assert.deepEqual(await ask('/api/v1/secrets', fail(new TrustUnavailable('authentication', 'away'))), [503, 'ServiceUnavailable', 'who is calling cannot be found out: away'])
+  assert.deepEqual(await ask('/api/v1/secrets', alice, fail(new TrustUnavailable('authorization', 'away'))), [500, 'InternalError', 'Internal error occurred: away'])
+  assert.equal(await ask('/apis', alice, fail(new TrustUnavailable('authorization', 'away'))), 'served')
+  const programError = new Error('a mistake')
+  assert.equal(await ask('/api/v1/secrets', fail(programError)), programError)
 })
