@@ -6,7 +6,8 @@ import { text } from 'node:stream/consumers'
 import { KubeConfig } from '@kubernetes/client-node'
 import { isObject, type JsonObject } from '../api/object.ts'
 import { API_VERSION, type Job, RESOURCE } from './job.ts'
-import { ApiError, isApiError, type JobClient, type WatchEvent } from './job-client.ts'
+import { ApiError, isApiError, type JobClient } from './job-client.ts'
+import type { WatchEventOf } from './reflector.ts'
 
 /** A request to the API: JSON in and out. */
 export type Request = { method: string; path: string; body?: JsonObject; contentType?: string; signal?: AbortSignal | undefined; idleMs?: number }
@@ -18,15 +19,21 @@ const MERGE_PATCH = 'application/merge-patch+json'
 const COLLECTION = `/apis/${API_VERSION}/${RESOURCE}`
 
 const jobPath = (namespace: string, name: string): string => `/apis/${API_VERSION}/namespaces/${encodeURIComponent(namespace)}/${RESOURCE}/${encodeURIComponent(name)}`
-const corePath = (namespace: string, resource: string, name?: string): string =>
+/** The path of a resource of core/v1. */
+export const corePath = (namespace: string, resource: string, name?: string): string =>
   `/api/v1/namespaces/${encodeURIComponent(namespace)}/${resource}${name === undefined ? '' : `/${encodeURIComponent(name)}`}`
 
 /** Reads a kubeconfig file. Throws when it has no cluster in its current context. */
 export function openApiClient(kubeconfig: string): JobClient {
-  const transport = openTransport(kubeconfig, 'mlops-worker')
+  return jobClientOf(openTransport(kubeconfig, 'mlops-worker'))
+}
+
+/** The client over a transport. `namespace`: the only one that it looks at. */
+export function jobClientOf(transport: Transport, namespace?: string): JobClient {
+  const collection = namespace === undefined ? COLLECTION : `/apis/${API_VERSION}/namespaces/${encodeURIComponent(namespace)}/${RESOURCE}`
   return {
-    list: (signal) => listAll(transport, signal),
-    watch: (resourceVersion, signal) => watch(transport, resourceVersion, signal),
+    list: (signal) => listAll<Job>(transport, collection, signal),
+    watch: (resourceVersion, signal) => watch<Job>(transport, collection, resourceVersion, signal),
     patchStatus: async (namespace, name, patch) => {
       return (await transport.json({ method: 'PATCH', path: `${jobPath(namespace, name)}/status`, body: patch, contentType: MERGE_PATCH })) as unknown as Job
     },
@@ -45,10 +52,14 @@ export function openApiClient(kubeconfig: string): JobClient {
 /** Sends requests with the identity of a kubeconfig. `json` rejects with ApiError. */
 export type Transport = { send(request: Request): Promise<http.IncomingMessage>; json(request: Request): Promise<JsonObject>; close(): void }
 
-/** Reads a kubeconfig file. Throws when it has no cluster in its current context. */
+/** The kubeconfig that stands for the service account of the pod. */
+export const IN_CLUSTER = 'in-cluster'
+
+/** Reads a kubeconfig file, or what a pod is given when it is IN_CLUSTER. Throws when it has no cluster in its current context. */
 export function openTransport(kubeconfig: string, userAgent: string): Transport {
   const config = new KubeConfig()
-  config.loadFromFile(kubeconfig)
+  if (kubeconfig === IN_CLUSTER) config.loadFromCluster()
+  else config.loadFromFile(kubeconfig)
   const address = config.getCurrentCluster()?.server
   if (!address) throw new Error(`the kubeconfig ${kubeconfig} has no cluster in its current context`)
   const server = new URL(address)
@@ -93,29 +104,36 @@ export async function readAnswer(response: http.IncomingMessage): Promise<JsonOb
   throw new ApiError(code, typeof reason === 'string' ? reason : '', typeof message === 'string' ? message : `HTTP status ${code}`, details)
 }
 
-async function listAll(transport: Transport, signal: AbortSignal | undefined): Promise<{ items: Job[]; resourceVersion: string }> {
-  const items: Job[] = []
+/** The job as stored. */
+export async function readJob(transport: Transport, namespace: string, name: string): Promise<Job> {
+  return (await transport.json({ method: 'GET', path: jobPath(namespace, name) })) as unknown as Job
+}
+
+/** All objects of a collection, page by page. */
+export async function listAll<T>(transport: Transport, collection: string, signal: AbortSignal | undefined, selectors: Record<string, string> = {}): Promise<{ items: T[]; resourceVersion: string }> {
+  const items: T[] = []
   let proceed = ''
   for (;;) {
-    const query = new URLSearchParams({ limit: String(PAGE), ...(proceed === '' ? {} : { continue: proceed }) })
-    const page = await transport.json({ method: 'GET', path: `${COLLECTION}?${query}`, signal })
+    const query = new URLSearchParams({ ...selectors, limit: String(PAGE), ...(proceed === '' ? {} : { continue: proceed }) })
+    const page = await transport.json({ method: 'GET', path: `${collection}?${query}`, signal })
     const metadata = isObject(page.metadata) ? page.metadata : {}
     // the items of a list carry neither apiVersion nor kind in some servers; nothing here needs them
-    items.push(...((page.items ?? []) as unknown as Job[]))
+    items.push(...((page.items ?? []) as unknown as T[]))
     if (typeof metadata.continue !== 'string' || metadata.continue === '') return { items, resourceVersion: String(metadata.resourceVersion ?? '') }
     proceed = metadata.continue
   }
 }
 
-async function* watch(transport: Transport, resourceVersion: string, signal: AbortSignal): AsyncGenerator<WatchEvent> {
-  const query = new URLSearchParams({ watch: 'true', allowWatchBookmarks: 'true', resourceVersion, timeoutSeconds: String(WATCH_SECONDS) })
-  const response = await transport.send({ method: 'GET', path: `${COLLECTION}?${query}`, signal, idleMs: (WATCH_SECONDS + 30) * 1000 })
+/** The changes of a collection; ends when the server ends it. */
+export async function* watch<T>(transport: Transport, collection: string, resourceVersion: string, signal: AbortSignal, selectors: Record<string, string> = {}): AsyncGenerator<WatchEventOf<T>> {
+  const query = new URLSearchParams({ ...selectors, watch: 'true', allowWatchBookmarks: 'true', resourceVersion, timeoutSeconds: String(WATCH_SECONDS) })
+  const response = await transport.send({ method: 'GET', path: `${collection}?${query}`, signal, idleMs: (WATCH_SECONDS + 30) * 1000 })
   if (response.statusCode !== 200) return void (await readAnswer(response))
   try {
     for await (const line of createInterface({ input: response, crlfDelay: Infinity })) {
       const event = JSON.parse(line) as { type: string; object: JsonObject }
       if (event.type === 'ERROR') throw new ApiError(Number(event.object.code ?? 0), String(event.object.reason ?? ''), String(event.object.message ?? ''))
-      yield event as unknown as WatchEvent
+      yield event as unknown as WatchEventOf<T>
     }
   } finally {
     response.destroy()

@@ -12,6 +12,8 @@ export type AttemptState = {
   readonly step: AttemptStep
   /** What is being prepared, for a person. */
   readonly preparing?: string
+  /** The pod that runs it. */
+  readonly pod?: { readonly name: string; readonly uid: string }
   /** When cloning began, in milliseconds since the epoch. */
   readonly startedAt?: number
   readonly source?: { readonly commit: string; readonly goldenCommit?: string }
@@ -34,6 +36,8 @@ export function fold(state: AttemptState, observation: Observation): AttemptStat
   switch (observation.type) {
     case 'preparing':
       return { ...state, step: 'Preparing', preparing: observation.message }
+    case 'pod':
+      return { ...state, pod: { name: observation.name, uid: observation.uid } }
     case 'cloning':
       return { ...state, step: 'Cloning', startedAt: observation.at }
     case 'source': {

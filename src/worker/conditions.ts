@@ -28,6 +28,9 @@ const OWN = ['Succeeded', 'SourceReady', 'PodReady', 'Executed', 'Compared']
 
 const SOURCE_REASONS = new Set(['NotebookNotFound', 'LFSPointer', 'GoldenNotFound', 'GitAuthenticationFailed', 'HostKeyVerificationFailed', 'RevisionNotFound', 'CredentialsInvalid'])
 
+/** Failures of the pod, whatever of the attempt they have cut short. */
+const POD_REASONS = new Set(['ImagePullFailed', 'PodConfigInvalid', 'Unschedulable', 'Evicted', 'PodDeleted'])
+
 /** The findings of a job. `attempt` is absent while there is none, `report` until there is one. */
 export function findConditions(job: Job, outcome: Outcome, attempt: AttemptState | undefined, report: Report | undefined): Finding[] {
   const waiting = { status: 'Unknown', reason: outcome.status === 'Unknown' ? outcome.reason : 'NotReached', message: outcome.status === 'Unknown' ? outcome.message : '' } as const
@@ -48,11 +51,14 @@ function findSource(outcome: Outcome, attempt: AttemptState | undefined): Said |
     const { commit, goldenCommit } = attempt.source
     return { status: 'True', reason: 'Cloned', message: `commit ${commit}${goldenCommit !== undefined && goldenCommit !== commit ? `, golden notebook of commit ${goldenCommit}` : ''}` }
   }
+  if (attempt?.failure && POD_REASONS.has(attempt.failure.reason)) return undefined
   const failure = attempt?.failure ?? (SOURCE_REASONS.has(outcome.reason) ? outcome : undefined)
   return failure && attempt?.startedAt !== undefined ? { status: 'False', reason: failure.reason, message: failure.message } : undefined
 }
 
 function findPod(job: Job, attempt: AttemptState | undefined): Said | undefined {
+  if (attempt?.failure && POD_REASONS.has(attempt.failure.reason)) return { status: 'False', reason: attempt.failure.reason, message: attempt.failure.message }
+  if (attempt?.pod && attempt.step !== 'Preparing' && attempt.startedAt !== undefined) return { status: 'True', reason: 'Started', message: `pod ${attempt.pod.name}` }
   if (attempt?.runtime) return { status: 'True', reason: 'LocalProcess', message: describeIgnoredPodSettings(job.spec) ?? 'the notebook runs as a process of the worker, without a pod' }
   if (attempt?.failure && attempt.startedAt === undefined) return { status: 'False', reason: attempt.failure.reason, message: attempt.failure.message }
   return undefined

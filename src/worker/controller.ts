@@ -22,6 +22,8 @@ export interface ControllerOptions {
   readonly clock: Clock
   readonly log: Log
   readonly signal: AbortSignal
+  /** Other workers may write as well: a status is written only over the one that it was made from. */
+  readonly fenced?: boolean
   /** Told after each status that was written. */
   readonly onStatus?: (job: Job) => void
 }
@@ -54,6 +56,7 @@ type Entry = {
   written?: Job
   writtenAt?: number
   attempt?: AttemptState
+  attemptSince?: number
   starting?: boolean
   retryAt?: number
   /** Reasons in the reports of attempts that were tried again. */
@@ -107,7 +110,8 @@ class Controller {
     this.entries.delete(uidOf(job))
     if (!entry?.attempt) return
     this.options.log.info('job was deleted, ending its attempt', { job: keyOf(job) })
-    void this.options.executor.cancel(attemptId(uidOf(job), entry.attempt.number)).then(() => this.wakeWaiting())
+    const left = (error: unknown): void => this.options.log.warn('attempt of a deleted job not ended', { job: keyOf(job), err: error })
+    void this.options.executor.cancel(attemptId(uidOf(job), entry.attempt.number)).catch(left).then(() => this.wakeWaiting())
   }
 
   async stop(): Promise<void> {
@@ -127,13 +131,15 @@ class Controller {
     if (!cached) return
     const entry = this.entryOf(uidOf(cached))
     const job = newer(cached, entry.written)
-    const { attempt, retryAt, reportedBefore } = entry
+    const { attempt, attemptSince, retryAt, reportedBefore } = entry
     const actions = reconcile(job, {
       now: this.options.clock.now(),
       slotFree: this.countRunning() < this.options.concurrency,
       stopping: this.stopping,
       ...(this.options.maxStatusBytes === undefined ? {} : { maxStatusBytes: this.options.maxStatusBytes }),
+      ...(this.options.executor.pods ? { pods: true } : {}),
       ...(attempt ? { attempt } : {}),
+      ...(attemptSince === undefined ? {} : { attemptSince }),
       ...(retryAt === undefined ? {} : { retryAt }),
       ...(reportedBefore ? { reportedBefore } : {}),
     })
@@ -161,14 +167,20 @@ class Controller {
         if (this.entries.get(uidOf(job)) !== entry) return job
         const { number, startedAt } = action
         entry.attempt = newAttempt(number)
+        entry.attemptSince = clock.now()
         delete entry.retryAt
         executor.start({ id: attemptId(uidOf(job), number), job, number, ...(startedAt === undefined ? {} : { startedAt }) })
         void this.follow(key, uidOf(job), entry, number)
         return job
       }
       case 'ForgetAttempt':
+        if (action.number !== undefined) {
+          await executor.cancelPod?.(job, action.number)
+          return job
+        }
         if (entry.attempt) await executor.cancel(attemptId(uidOf(job), entry.attempt.number))
         delete entry.attempt
+        delete entry.attemptSince
         delete entry.retryAt
         this.wakeWaiting()
         return job
@@ -205,9 +217,10 @@ class Controller {
       this.queue.addAfter(key, rest)
       return job
     }
-    const { namespace = '', name = '', uid = '' } = job.metadata
-    // the uid is a precondition: a job made again under the same name is left alone
-    const write = (changes: JsonObject): Promise<Job> => client.patchStatus(namespace, name, { metadata: { uid }, status: changes })
+    const { namespace = '', name = '', uid = '', resourceVersion = '' } = job.metadata
+    // preconditions: a job made again under the same name is left alone, as is what another worker has written meanwhile
+    const metadata = { uid, ...(this.options.fenced ? { resourceVersion } : {}) }
+    const write = (changes: JsonObject): Promise<Job> => client.patchStatus(namespace, name, { metadata, status: changes })
     let written: Job
     try {
       written = await write(patch)

@@ -14,9 +14,11 @@ export function eventsBetween(job: Job, before: JobStatus | undefined, after: Jo
   const events: JobEvent[] = []
   const attempts = after.attempts ?? 0
   if (attempts > (before?.attempts ?? 0)) {
-    const ignored = attempts === 1 ? describeIgnoredPodSettings(job.spec) : undefined
+    const ignored = attempts === 1 && !after.podRef ? describeIgnoredPodSettings(job.spec) : undefined
     if (ignored !== undefined) events.push({ type: 'Warning', reason: 'PodTemplateIgnored', message: ignored })
   }
+  const pod = after.podRef
+  if (pod?.uid !== undefined && pod.uid !== before?.podRef?.uid) events.push({ type: 'Normal', reason: 'PodCreated', message: `created pod ${pod.name}` })
   // the first attempt begins when Python is prepared, which is when the job's time begins
   const first = before?.startTime === undefined
   if (after.startTime !== undefined && (first || attempts > (before.attempts ?? 0))) {

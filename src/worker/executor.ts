@@ -18,6 +18,8 @@ export type AttemptRequest = {
 /** What is seen of an attempt, in the order in which it happens; the last one is `finished` or `failed`. */
 export type Observation =
   | { readonly type: 'preparing'; readonly message: string }
+  /** The pod that runs the attempt is there. */
+  | { readonly type: 'pod'; readonly name: string; readonly uid: string }
   | { readonly type: 'cloning'; readonly at: number }
   | { readonly type: 'source'; readonly commit: string; readonly goldenCommit?: string }
   | { readonly type: 'started'; readonly runtime: { readonly kernelName: string; readonly language: string; readonly nbformat: string } }
@@ -29,13 +31,17 @@ export type Observation =
 
 /** Runs attempts. An attempt that nobody observes goes on. */
 export interface Executor {
+  /** Attempts are pods: they outlive the worker, and one that is started again is taken up where it is. */
+  readonly pods?: boolean
   /** Begins an attempt; returns at once. */
   start(request: AttemptRequest): void
   /** What happens to an attempt from its beginning; undefined when no such attempt lives. The stream of a cancelled attempt ends without a last observation. */
   observe(id: string): AsyncIterable<Observation> | undefined
   /** Ends an attempt with everything that it has started; resolves when nothing of it is left. */
   cancel(id: string): Promise<void>
-  /** Cancels all attempts. */
+  /** Ends the pod of an attempt that another worker has started, where attempts are pods. */
+  cancelPod?(job: Job, number: number): Promise<void>
+  /** Cancels all attempts; where they are pods it only looks away. */
   close(): Promise<void>
 }
 

@@ -17,6 +17,8 @@ export type StatusChange = {
   /** When the job ended. */
   readonly completedAt?: number
   readonly attempt?: AttemptState | undefined
+  /** The pod of the attempt, before it is known to be there. */
+  readonly podRef?: { readonly name: string } | undefined
   readonly report?: Report | undefined
 }
 
@@ -47,6 +49,7 @@ function wholeStatus(job: Job, change: StatusChange, now: number): JobStatus {
     attempts: change.attempts,
     ...(startedAt === undefined ? {} : { startTime: formatTime(startedAt) }),
     ...(completedAt === undefined ? {} : { completionTime: formatTime(completedAt) }),
+    ...(attempt?.pod || change.podRef ? { podRef: attempt?.pod ?? change.podRef! } : {}),
     ...(source ? { source: { commit: source.commit } } : {}),
     ...(source?.goldenCommit === undefined ? {} : { goldenSource: { commit: source.goldenCommit } }),
     ...(runtime && runtime.nbformat !== '' ? { runtime } : {}),

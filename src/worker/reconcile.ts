@@ -6,6 +6,7 @@ import type { AttemptFailure } from './attempt-failure.ts'
 import type { AttemptState } from './attempt.ts'
 import { isFinished, type Job, type JobStatus, parseTime } from './job.ts'
 import { liveReport, makeStatus, type StatusChange } from './job-status.ts'
+import { podNameOf } from './pod.ts'
 import { findUnsupported } from './unsupported.ts'
 
 /** What is seen beside the job itself. */
@@ -22,6 +23,10 @@ export type Observed = {
   readonly slotFree: boolean
   /** Bytes that a status may have, where the API keeps less than it takes. */
   readonly maxStatusBytes?: number
+  /** Attempts are pods, which outlive their worker: what another worker has started is taken up. */
+  readonly pods?: boolean
+  /** When this worker has started the attempt, or taken it up. */
+  readonly attemptSince?: number
   /** The worker is about to stop. */
   readonly stopping?: boolean
 }
@@ -30,8 +35,8 @@ export type Observed = {
 export type Action =
   | { readonly type: 'UpdateStatus'; readonly status: JobStatus }
   | { readonly type: 'StartAttempt'; readonly number: number; readonly startedAt?: number }
-  /** Ends the attempt if it lives, and forgets it. */
-  | { readonly type: 'ForgetAttempt' }
+  /** Ends the attempt if it lives, and forgets it. `number`: it is not this worker's, but a pod that the status names. */
+  | { readonly type: 'ForgetAttempt'; readonly number?: number }
   /** `reported`: the reason in the report of the attempt that failed, where it had one. */
   | { readonly type: 'ScheduleRetry'; readonly at: number; readonly reported?: string }
   | { readonly type: 'DeleteJob' }
@@ -40,6 +45,7 @@ export type Action =
 
 /** How often the duration of a job is told while one of its cells runs: after 2 s, 4 s, 8 s, then every 10 s. */
 const ELAPSED_INTERVAL_MS = { first: 2_000, last: 10_000 }
+const POD_GRACE_MS = 30_000
 const RETRY_BASE_MS = 10_000
 const RETRY_MAX_MS = 300_000
 
@@ -50,15 +56,18 @@ export function retryDelay(attempt: number): number {
 
 /** The actions for a job. */
 export function reconcile(job: Job, observed: Observed): Action[] {
-  if (job.metadata.deletionTimestamp !== undefined) return forget(observed)
-  if (isFinished(job)) return [...forget(observed), ...expire(job, observed.now)]
+  if (job.metadata.deletionTimestamp !== undefined) return forget(job, observed)
+  if (isFinished(job)) return [...forget(job, observed), ...expire(job, observed.now)]
   if (job.spec.suspend) return suspend(job, observed)
   const unsupported = findUnsupported(job.spec)
   if (unsupported.length > 0) {
     const verb = unsupported.length === 1 ? 'is' : 'are'
     return finish(job, observed, { reason: 'NotSupported', message: `${unsupported.join(', ')} ${verb} not supported by this worker yet`, class: 'Final' })
   }
-  if (observed.stopping) return putBack(job, observed)
+  if (observed.stopping) return observed.pods ? [] : putBack(job, observed)
+  const taken = observed.attempt ? undefined : findRunningPod(job, observed)
+  // it holds its place on a node already, whether there is a slot or not; and may have ended in time
+  if (taken !== undefined) return [{ type: 'StartAttempt', number: taken, ...startTimeOf(job) }]
   const deadline = deadlineOf(job, observed)
   if (deadline !== undefined && observed.now >= deadline) {
     return finish(job, observed, { reason: 'DeadlineExceeded', message: `the job did not end within ${job.spec.activeDeadlineSeconds ?? 3600} s`, class: 'Final' })
@@ -76,7 +85,20 @@ function putBack(job: Job, observed: Observed): Action[] {
   return [{ type: 'ForgetAttempt' }, update(job, observed, { outcome, phase: 'Pending', attempts, startedAt: startOf(job, observed) })]
 }
 
-const forget = (observed: Observed): Action[] => (observed.attempt ? [{ type: 'ForgetAttempt' }] : [])
+function forget(job: Job, observed: Observed): Action[] {
+  if (observed.attempt) return [{ type: 'ForgetAttempt' }]
+  const number = observed.pods && job.status?.podRef ? attemptsOf(job) : 0
+  return number > 0 ? [{ type: 'ForgetAttempt', number }] : []
+}
+
+/**
+ * The number of the attempt whose pod may be there, started by a worker that is no more; undefined for none. Until a job
+ * has ended its status names a pod just as long as the attempt may go on.
+ */
+function findRunningPod(job: Job, observed: Observed): number | undefined {
+  const attempts = attemptsOf(job)
+  return observed.pods && attempts > 0 && job.status?.podRef?.name === podNameOf(job, attempts) ? attempts : undefined
+}
 
 function expire(job: Job, now: number): Action[] {
   const ttl = job.spec.ttlSecondsAfterFinished
@@ -88,10 +110,11 @@ function expire(job: Job, now: number): Action[] {
 
 function suspend(job: Job, observed: Observed): Action[] {
   // as with batch/v1 Jobs the deadline starts anew after a suspension; what was interrupted does not count as an attempt
-  const attempts = observed.attempt ? observed.attempt.number - 1 : attemptsOf(job)
+  const number = observed.attempt?.number ?? findRunningPod(job, observed)
+  const attempts = number === undefined ? attemptsOf(job) : number - 1
   const outcome = { status: 'Unknown', reason: 'Suspended', message: 'the job is suspended' } as const
-  if (!observed.attempt && job.status?.reason === 'Suspended') return keepUpToDate(job, observed, { outcome, phase: 'Pending', attempts })
-  return [...forget(observed), update(job, observed, { outcome, phase: 'Pending', attempts })]
+  if (!observed.attempt && !job.status?.podRef && job.status?.reason === 'Suspended') return keepUpToDate(job, observed, { outcome, phase: 'Pending', attempts })
+  return [...forget(job, observed), update(job, observed, { outcome, phase: 'Pending', attempts })]
 }
 
 function keepUpToDate(job: Job, observed: Observed, change: StatusChange): Action[] {
@@ -116,7 +139,8 @@ function nextAttempt(job: Job, observed: Observed): Action[] {
   const message = lost ? `attempt ${number} is starting: the worker was lost during attempt ${attempts}` : `attempt ${number} is starting`
   const outcome = { status: 'Unknown', reason: 'Pending', message } as const
   // the status first: an attempt that is not counted could be started for ever
-  return [update(job, observed, { outcome, phase: 'Pending', attempts: number, startedAt }), { type: 'StartAttempt', number, ...(startedAt === undefined ? {} : { startedAt }) }]
+  const podRef = observed.pods ? { name: podNameOf(job, number) } : undefined
+  return [update(job, observed, { outcome, phase: 'Pending', attempts: number, startedAt, podRef }), { type: 'StartAttempt', number, ...startTimeOf(job) }]
 }
 
 function followAttempt(job: Job, observed: Observed, attempt: AttemptState): Action[] {
@@ -126,13 +150,14 @@ function followAttempt(job: Job, observed: Observed, attempt: AttemptState): Act
     return succeeded ? finish(job, observed) : endAttempt(job, observed, { reason, message, class: isInfrastructure(reason, observed) ? 'Infrastructure' : 'Result' })
   }
   const startedAt = startOf(job, observed)
+  const podRef = observed.pods ? { name: podNameOf(job, attempt.number) } : undefined
   if (attempt.step === 'Preparing') {
     const outcome = { status: 'Unknown', reason: 'Pending', message: attempt.preparing ?? `attempt ${attempt.number} is starting` } as const
-    return [update(job, observed, { outcome, phase: 'Pending', attempts: attempt.number, startedAt, attempt })]
+    return [update(job, observed, { outcome, phase: 'Pending', attempts: attempt.number, startedAt, attempt, podRef })]
   }
   const report = liveReport(job, attempt, observed.now)
-  const outcome = { status: 'Unknown', ...describeStep(attempt, report?.verdict.message) } as const
-  const status = update(job, observed, { outcome, phase: 'Running', attempts: attempt.number, startedAt, attempt, report })
+  const outcome = { status: 'Unknown', ...describeStep(attempt, report?.verdict.message ?? (attempt.pod && `the notebook runs in the pod ${attempt.pod.name}`)) } as const
+  const status = update(job, observed, { outcome, phase: 'Running', attempts: attempt.number, startedAt, attempt, podRef, report })
   if (attempt.cellStartedAt === undefined) return [status]
   const { first, last } = ELAPSED_INTERVAL_MS
   return [status, { type: 'Requeue', at: observed.now + Math.min(last, Math.max(first, observed.now - attempt.cellStartedAt)) }]
@@ -158,9 +183,14 @@ function endAttempt(job: Job, observed: Observed, failure: AttemptFailure): Acti
   const message = `attempt ${number} failed (${failure.reason}: ${failure.message}); the next one starts in ${delay / 1000} s`
   const outcome = { status: 'Unknown', reason: 'Retrying', message } as const
   const at = observed.now + delay
-  const change = { outcome, phase: 'Pending', attempts: number, startedAt: startOf(job, observed), attempt: observed.attempt } as const
+  const change = { outcome, phase: 'Pending', attempts: number, startedAt: startOf(job, observed), attempt: withoutPod(observed.attempt!) } as const
   const reported = observed.attempt?.report ? { reported: failure.reason } : {}
   return [update(job, observed, change), { type: 'ForgetAttempt' }, { type: 'ScheduleRetry', at, ...reported }, { type: 'Requeue', at }]
+}
+
+/** The attempt is over: no worker takes it up any more. */
+function withoutPod({ pod: _, ...attempt }: AttemptState): AttemptState {
+  return attempt
 }
 
 /** The end of the job: without a failure it has succeeded. */
@@ -179,10 +209,15 @@ function finish(job: Job, observed: Observed, failure?: AttemptFailure): Action[
     attempt,
     report,
   }
-  return [update(job, observed, change), ...forget(observed)]
+  return [update(job, observed, change), ...forget(job, observed)]
 }
 
 const update = (job: Job, observed: Observed, change: StatusChange): Action => ({ type: 'UpdateStatus', status: makeStatus(job, change, observed.now, observed.maxStatusBytes) })
+
+function startTimeOf(job: Job): { startedAt?: number } {
+  const startedAt = parseTime(job.status?.startTime)
+  return startedAt === undefined ? {} : { startedAt }
+}
 
 const attemptsOf = (job: Job): number => job.status?.attempts ?? 0
 
@@ -190,5 +225,8 @@ const startOf = (job: Job, observed: Observed): number | undefined => parseTime(
 
 function deadlineOf(job: Job, observed: Observed): number | undefined {
   const start = startOf(job, observed)
-  return start === undefined ? undefined : start + (job.spec.activeDeadlineSeconds ?? 3600) * 1000
+  if (start === undefined) return undefined
+  const deadline = start + (job.spec.activeDeadlineSeconds ?? 3600) * 1000
+  // a pod ends itself in time, with a report of what was done until then, which may have to be fetched yet
+  return observed.pods && observed.attempt ? Math.max(deadline, observed.attemptSince ?? 0) + POD_GRACE_MS : deadline
 }

@@ -47,6 +47,11 @@ export async function readReport(path: string): Promise<Report> {
   const text = await readLimited(path).catch((error: Error) => {
     throw unavailable(`the report cannot be read: ${error.message}`)
   })
+  return parseReport(text)
+}
+
+/** The report in a text, as hostile input. Throws AttemptError with ResultsUnavailable when it is none. */
+export function parseReport(text: string): Report {
   let value: unknown
   try {
     value = JSON.parse(text)
