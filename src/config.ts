@@ -132,7 +132,10 @@ export function readConfig(flags: Readonly<Record<string, unknown>>, env: Readon
 }
 
 /** Where storage commands work: through a server, on the CustomResourceDefinition of a kube-apiserver, or on the store of `config` itself. */
-export type StoragePlace = { readonly kind: 'server' | 'definition'; readonly kubeconfig: string } | { readonly kind: 'store'; readonly config: Config }
+export type StoragePlace =
+  | { readonly kind: 'server'; readonly kubeconfig: string }
+  | { readonly kind: 'definition'; readonly kubeconfig: string }
+  | { readonly kind: 'store'; readonly config: Config }
 
 /**
  * What was asked for most plainly: a flag, else (as a plugin of kubectl) the kubeconfig that kubectl uses, else the environment, else the data directory.

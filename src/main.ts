@@ -165,6 +165,15 @@ program
     process.exitCode = await runReport(directory)
   })
 
+program
+  .command('pod-step', { hidden: true })
+  .description('clone and report as containers of a pod that a worker has made')
+  .addArgument(program.createArgument('<step>').choices(['clone', 'report']))
+  .action(async (step: 'clone' | 'report') => {
+    const { runPodStep } = await import('./commands/pod-step.ts')
+    process.exitCode = await runPodStep(step, { environment: process.env, signal: stopSignal(), out: process.stdout })
+  })
+
 // What storage refuses has a documented code of its own. Told by the name, so that storage is not loaded for it.
 function exitCodeOf(error: unknown): number {
   return error instanceof Error && error.name === 'Refused' && 'exitCode' in error ? Number(error.exitCode) : 1

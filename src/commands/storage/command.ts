@@ -23,6 +23,7 @@ export function addStorageCommands(program: Command, outside: Outside): void {
   const add = (nameAndArguments: string, description: string, parent = storage): Command =>
     outside.addPlace(parent.command(nameAndArguments).description(description))
       .addOption(new Option('--resource <NAME>', 'such as notebookvalidationjobs.mlops.dev; default: the only one with several versions, or all'))
+      .addOption(new Option('--crd', 'on the CustomResourceDefinition of the kube-apiserver that --kubeconfig leads to (default: that of kubectl): status, set-version, migrate, verify, trim'))
       .addOption(new Option('-o, --output <FORM>', 'text or json').choices(['text', 'json']).default('text'))
   const options = (flags: Flags, long = false): CommandOptions => {
     const { place, config } = outside.place(flags)

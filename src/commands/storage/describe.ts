@@ -26,7 +26,7 @@ export function describeStatus(status: StorageStatus): string[] {
   const { objects, bytes, encodingVersion, epoch, mode, storedVersions, retiredVersions, rollbackFloor, replicas, proof, quarantined, migration, next } = status
   const replicaLines = replicas.map(({ id, program, state, live, decodable }) => `${id} (${program}) ${live ? state : 'has vanished'}, decodes ${decodable.join(', ')}`)
   const fields: [string, string | undefined][] = [
-    ['objects', objects === 0 ? '0' : `${formatCount(objects)} (${formatBytes(bytes)}): ${byVersion(status.byVersion)}`],
+    ['objects', objects === 0 ? '0' : `${formatCount(objects)}${bytes > 0 ? ` (${formatBytes(bytes)})` : ''}: ${byVersion(status.byVersion)}`],
     ['written at', `${encodingVersion} (epoch ${epoch}${mode === 'ReadWrite' ? '' : `, ${mode}`})`],
     ['storedVersions', storedVersions.map(({ version, since, reason }) => `${version} (${reason}${since === undefined ? '' : `, ${since}`})`).join(', ')],
     ['retired', retiredVersions.length === 0 ? undefined : retiredVersions.map(({ version, since }) => `${version} (${since})`).join(', ')],
@@ -46,7 +46,9 @@ export function describeAll(statuses: readonly StorageStatus[]): string[] {
   if (!first) return ['the store is empty']
   const { engine, revision, compactedRevision, bytes, space } = first.store
   const room = space ? `, ${formatBytes(space.freeBytes)} of ${formatBytes(space.limitBytes)} free` : ''
-  return [`store: ${engine}, revision ${formatCount(revision)}, history from ${formatCount(compactedRevision)}, ${formatBytes(bytes)}${room}`, ...statuses.flatMap((status) => ['', ...(isPlain(status) ? [describePlain(status)] : describeStatus(status))])]
+  // A kube-apiserver does not tell of its store.
+  const size = bytes > 0 ? `, history from ${formatCount(compactedRevision)}, ${formatBytes(bytes)}${room}` : ''
+  return [`store: ${engine}, revision ${formatCount(revision)}${size}`, ...statuses.flatMap((status) => ['', ...(isPlain(status) ? [describePlain(status)] : describeStatus(status))])]
 }
 
 // One version only, and nothing to do: a line is enough.

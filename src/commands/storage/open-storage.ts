@@ -36,6 +36,7 @@ export interface Surroundings {
 /** Opens it. A store that a server of the same data directory has open is reached through that server. */
 export async function openStorage(place: StoragePlace, around: Surroundings): Promise<OpenedStorage> {
   if (place.kind === 'server') return await openRemote(place.kubeconfig)
+  if (place.kind === 'definition') return await openDefinition(place.kubeconfig, around)
   const { config } = place
   checkThere(config)
   try {
@@ -53,6 +54,24 @@ async function openRemote(kubeconfig: string): Promise<OpenedStorage> {
   try {
     const admin = openRemoteStorage(kubeconfig)
     return { admin, remote: true, close: () => admin.close() }
+  } catch (error) {
+    throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error })
+  }
+}
+
+async function openDefinition(kubeconfig: string, { clock, say }: Surroundings): Promise<OpenedStorage> {
+  const { openDefinitionStorage } = await import('./definition-storage.ts')
+  const stopping = new AbortController()
+  try {
+    const admin = openDefinitionStorage(kubeconfig, { clock, say, signal: stopping.signal })
+    return {
+      admin,
+      remote: false,
+      async close() {
+        stopping.abort()
+        await admin.close()
+      },
+    }
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error), { cause: error })
   }
