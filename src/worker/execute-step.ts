@@ -45,7 +45,7 @@ export async function execute(options: ExecuteStepOptions): Promise<Failure | un
   const { directory } = options
   const socketDirectory = await makeSocketDirectory(directory)
   try {
-    return await executeWith(options, { ...settings(options), ...(socketDirectory === undefined ? {} : { socketDirectory }) })
+    return await executeWith(options, { ...runnerSettings(options), ...(socketDirectory === undefined ? {} : { socketDirectory }) })
   } finally {
     await removeSocketDirectory(directory)
   }
@@ -80,7 +80,8 @@ async function executeWith(options: ExecuteStepOptions, runnerSettings: Record<s
   return end ? undefined : lostRun(exit, spec, running)
 }
 
-function settings({ spec, checkout, notebook, deadlineMs }: ExecuteStepOptions): Record<string, unknown> {
+/** The settings that runner.py reads from runner.json: see its class Settings. */
+export function runnerSettings({ spec, checkout, notebook, deadlineMs }: Pick<ExecuteStepOptions, 'spec' | 'checkout' | 'notebook' | 'deadlineMs'>): Record<string, unknown> {
   const { kernelName, cellTimeoutSeconds, startupTimeoutSeconds, errorPolicy, allowedErrorNames, workingDirectory } = spec.execution ?? {}
   return {
     notebook,
@@ -95,7 +96,8 @@ function settings({ spec, checkout, notebook, deadlineMs }: ExecuteStepOptions):
   }
 }
 
-function lostRun(exit: Exit, spec: JobSpec, running: number | undefined): Failure {
+/** Why a run left no end record, by how its process ended. */
+export function lostRun(exit: Pick<Exit, 'code' | 'signal' | 'stderr' | 'timedOut' | 'error'>, spec: JobSpec, running: number | undefined): Failure {
   if (exit.timedOut) return { reason: 'DeadlineExceeded', message: `the job did not end within ${spec.activeDeadlineSeconds ?? 3600} s` }
   if (exit.error) return { reason: 'RunnerUnavailable', message: `the runner could not be started: ${exit.error.message}` }
   const how = exit.signal === null ? `exit status ${exit.code}` : `killed by signal ${constants.signals[exit.signal as NodeJS.Signals]}, ${exit.signal}`

@@ -79,30 +79,37 @@ function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   })
 }
 
-type Source = { readonly checkout: string; readonly notebook: string; readonly commit: string; readonly goldenCommit?: string }
+/** What was cloned: the checkout and the notebook in it, as paths. */
+export type Source = { readonly checkout: string; readonly notebook: string; readonly commit: string; readonly goldenCommit?: string }
 
-/** Clones, and keeps copies of both notebooks out of reach of the code that runs in the checkout. */
-async function fetchSource(options: LocalAttemptOptions, spec: JobSpec, timeLeft: number): Promise<Source> {
+/** What the clone step needs. `reference`: where the golden notebook and what was cloned are kept; default: `directory`. */
+export type FetchOptions = Pick<LocalAttemptOptions, 'directory' | 'readSecret' | 'environment' | 'clock' | 'signal'> & {
+  readonly reference?: string
+  readonly request: { readonly id: string; readonly job: { readonly metadata: { readonly namespace?: string } } }
+}
+
+/** Clones, and keeps copies of both notebooks out of reach of the code that runs in the checkout. Throws AttemptError. */
+export async function fetchSource(options: FetchOptions, spec: JobSpec, timeLeft: number): Promise<Source> {
   const { directory } = options
+  const reference = options.reference ?? directory
   const timeoutMs = Math.max(1, Math.min(CLONE_LIMITS.timeoutMs, timeLeft))
-  const checkout = await cloneInto(options, 'source', spec.notebook.git, timeoutMs)
+  const checkout = await cloneInto(options, join(directory, 'source'), spec.notebook.git, timeoutMs)
   const notebook = await resolveNotebook(checkout.directory, spec.notebook.path, 'NotebookNotFound', checkout.commit)
-  await copyFile(notebook, join(directory, 'notebook.ipynb'))
+  await copyFile(notebook, join(reference, 'notebook.ipynb'))
   let golden: Checkout | undefined
   if (spec.golden && referenceOf(spec) === 'Golden') {
     const same = !spec.golden.git || isDeepStrictEqual(spec.golden.git, spec.notebook.git)
-    golden = same ? checkout : await cloneInto(options, 'golden', spec.golden.git!, timeoutMs)
-    await copyFile(await resolveNotebook(golden.directory, spec.golden.path, 'GoldenNotFound', golden.commit), join(directory, 'golden.ipynb'))
+    golden = same ? checkout : await cloneInto(options, join(reference, 'golden'), spec.golden.git!, timeoutMs)
+    await copyFile(await resolveNotebook(golden.directory, spec.golden.path, 'GoldenNotFound', golden.commit), join(reference, 'golden.ipynb'))
   }
   const goldenCommit = golden ? { goldenCommit: golden.commit } : {}
   const files = { notebook: 'notebook.ipynb', ...(golden ? { golden: 'golden.ipynb' } : {}) }
-  await writeFile(join(directory, 'source.json'), JSON.stringify({ commit: checkout.commit, ...goldenCommit, ...files }))
+  await writeFile(join(reference, 'source.json'), JSON.stringify({ commit: checkout.commit, ...goldenCommit, ...files }))
   return { checkout: checkout.directory, notebook, commit: checkout.commit, ...goldenCommit }
 }
 
-async function cloneInto(options: LocalAttemptOptions, folder: string, source: GitSource, timeoutMs: number): Promise<Checkout> {
+async function cloneInto(options: FetchOptions, directory: string, source: GitSource, timeoutMs: number): Promise<Checkout> {
   const { request, environment, clock, signal } = options
-  const directory = join(options.directory, folder)
   const credentials = await credentialsOf(options, source)
   const checkout = await clone({ directory, source, credentials, limits: { ...CLONE_LIMITS, timeoutMs }, environment, mark: request.id, clock, signal })
   // nothing that runs later needs it
@@ -110,7 +117,7 @@ async function cloneInto(options: LocalAttemptOptions, folder: string, source: G
   return checkout
 }
 
-async function credentialsOf(options: LocalAttemptOptions, source: GitSource): Promise<Credentials> {
+async function credentialsOf(options: FetchOptions, source: GitSource): Promise<Credentials> {
   const name = source.credentialsSecretRef?.name
   if (!name) return NO_CREDENTIALS
   const namespace = options.request.job.metadata.namespace ?? ''

@@ -25,7 +25,7 @@ export const WORK = '/mlops/work'
 export const REFERENCE = '/mlops/reference'
 export const SECRETS = '/mlops/secrets'
 /** The attempt as the containers of this program read it: base64 of JSON, since a kubelet expands `$(…)` in values. */
-export const ATTEMPT_VARIABLE = 'MLOPS_ATTEMPT'
+export const ATTEMPT_VARIABLE = 'MLOPS_POD_ATTEMPT'
 
 /** The image of a job that names none: the API's default, for objects that are older than it. */
 const DEFAULT_IMAGE = 'quay.io/jupyter/datascience-notebook:latest'
