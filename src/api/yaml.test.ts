@@ -179,3 +179,9 @@ test('only what is a time is quoted as one', () => {
   const times = ['2026-01-02', '2026-1-2', '2026-01-02T03:04:05Z', '2026-01-02t3:4:5.1+01:00', '2026-01-02 03:04:05']
   for (const text of times) assert.equal(encodeYaml(text), `"${text}"\n`, text)
 })
+
+test('nothing is read behind what is in brackets or quotes', () => {
+  for (const text of ['{a: 1} x', '{a: 1}\nx: y', '{a: 1} }', '{a: 1}\n{b: 2}', '--- {a: 1} x\n...', '# c\n{a: 1} # d\ne']) assert.deepEqual(decodeYaml(text).value, { a: 1 }, text)
+  assert.equal(decodeYaml('"x" y').value, 'x')
+  assert.deepEqual(decodeYaml('[1] x').value, [1])
+})

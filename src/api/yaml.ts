@@ -2,7 +2,7 @@
  * YAML as sigs.k8s.io/yaml reads and prints it: YAML 1.1 scalars without timestamps and sexagesimals, then the JSON data model.
  * upstream: sigs.k8s.io/yaml (YAMLToJSON, YAMLToJSONStrict, JSONToYAML), go.yaml.in/yaml/v2 decode.go, resolve.go
  */
-import { Composer, isAlias, isMap, isScalar, isSeq, LineCounter, Parser, type Document, type Scalar, type YAMLMap } from 'yaml'
+import { Composer, isAlias, isMap, isScalar, isSeq, LineCounter, Parser, type CST, type Document, type Scalar, type YAMLMap } from 'yaml'
 import { BoundedTexts } from './error-limits.ts'
 import { DecodeError } from './go-json-error.ts'
 import { decodeJson } from './json-parse.ts'
@@ -70,9 +70,27 @@ export function decodeJsonText(text: string): DecodedYaml | undefined {
 function firstDocument(text: string, lines: LineCounter): Document.Parsed | undefined {
   // All scalars as strings: what they mean is for resolvePlain to say.
   const composer = new Composer({ version: '1.1', schema: 'failsafe', merge: false, uniqueKeys: false, lineCounter: lines })
-  const tokens = new Parser(lines.addNewLine).parse(text)
+  const tokens = untilClosed(new Parser(lines.addNewLine).parse(text))
   for (const document of composer.compose(tokens, true, text.length)) return document as Document.Parsed
   return undefined
+}
+
+const BLANK = new Set<string>(['space', 'newline', 'comment', 'flow-map-end', 'flow-seq-end'])
+
+// Upstream reads no further than to the end of what is in brackets or quotes: what follows would belong to another document.
+function* untilClosed(tokens: Iterable<CST.Token>): Generator<CST.Token> {
+  for (const token of tokens) {
+    const root = token.type === 'document' ? token.value : undefined
+    const closed = root?.type === 'flow-collection' || root?.type === 'double-quoted-scalar' || root?.type === 'single-quoted-scalar'
+    if (token.type !== 'document' || !closed) {
+      yield token
+      continue
+    }
+    const after = root.end?.findIndex(({ type }) => !BLANK.has(type)) ?? -1
+    const { end: _end, ...document } = token
+    yield { ...document, value: after < 0 ? root : ({ ...root, end: root.end?.slice(0, after) } as CST.Token) }
+    return
+  }
 }
 
 // upstream: yaml/v2 decode.go allowedAliasRatio
