@@ -49,6 +49,28 @@ function service(value: string): ServiceName | undefined {
   return { namespace, name, port: integer('port', 1, 65_535)(port) }
 }
 
+function executor(value: string): 'local' | 'pods' {
+  if (value === 'local' || value === 'pods') return value
+  throw new Error(`expected local or pods, got "${value}"`)
+}
+
+// A name as of a namespace; empty: none.
+function label(value: string): string {
+  if (value !== '' && !/^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/.test(value)) throw new Error(`expected a name, got "${value}"`)
+  return value
+}
+
+function lease(value: string): { readonly namespace: string; readonly name: string } {
+  const [namespace = '', name = '', ...more] = value.split('/')
+  if (namespace === '' || name === '' || more.length > 0) throw new Error(`expected NAMESPACE/NAME, got "${value}"`)
+  return { namespace: label(namespace), name: label(name) }
+}
+
+function pullPolicy(value: string): string {
+  if (['', 'Always', 'IfNotPresent', 'Never'].includes(value)) return value
+  throw new Error(`expected Always, IfNotPresent or Never, got "${value}"`)
+}
+
 function boolean(value: string): boolean {
   if (['true', '1', 'yes', ''].includes(value.toLowerCase())) return true
   if (['false', '0', 'no'].includes(value.toLowerCase())) return false
@@ -77,6 +99,11 @@ export const SETTINGS = {
   worker: { flag: '--no-worker', env: 'MLOPS_WORKER', default: 'true', help: 'serve the API only; jobs stay pending (environment: false)', parse: boolean },
   concurrency: { flag: '--concurrency', env: 'MLOPS_CONCURRENCY', value: 'N', default: '2', help: 'jobs that run at the same time', parse: integer('concurrency', 1, 64) },
   statusKibibytes: { flag: '--status-kibibytes', env: 'MLOPS_STATUS_KIBIBYTES', value: 'KIB', default: '256', help: 'how large the worker lets the status of a job become; 96 where the API is a CustomResourceDefinition', parse: integer('kibibytes', 32, 256) },
+  executor: { flag: '--executor', env: 'MLOPS_EXECUTOR', value: 'HOW', default: 'local', help: 'how the worker runs notebooks: local, as processes beside it, or pods of the cluster', parse: executor },
+  podImage: { flag: '--pod-image', env: 'MLOPS_POD_IMAGE', value: 'IMAGE', default: '', help: 'image of this program, which clones and reports in the pods of jobs; needed for --executor pods', parse: text },
+  podImagePullPolicy: { flag: '--pod-image-pull-policy', env: 'MLOPS_POD_IMAGE_PULL_POLICY', value: 'POLICY', default: '', help: 'Always, IfNotPresent or Never; without it as the cluster does', parse: pullPolicy },
+  namespace: { flag: '--namespace', env: 'MLOPS_NAMESPACE', value: 'NAME', default: '', help: 'the only namespace whose jobs the worker runs; without it all', parse: label },
+  lease: { flag: '--lease', env: 'MLOPS_LEASE', value: 'NAMESPACE/NAME', default: 'mlops-system/mlops-worker', help: 'Lease by which one of several workers with --executor pods leads', parse: lease },
   python: { flag: '--python', env: 'MLOPS_PYTHON', value: 'PROGRAM', default: 'python3', help: 'Python 3 that the notebook environment is made with', parse: text },
   cacheMegabytes: { flag: '--cache-megabytes', env: 'MLOPS_CACHE_MEGABYTES', value: 'MB', default: '256', help: 'memory for the JSON of objects in versions other than the stored one', parse: integer('cache megabytes', 1, 65_536) },
   definitions: { flag: '--definition', env: 'MLOPS_DEFINITIONS', value: 'PATH', list: true, default: '', help: 'CustomResourceDefinition manifests to serve as well: files or folders', parse: paths },
@@ -89,7 +116,7 @@ export const SETTINGS = {
   etcdKeyfile: { flag: '--etcd-keyfile', env: 'MLOPS_ETCD_KEYFILE', value: 'FILE', default: '', help: 'its private key', parse: text },
   etcdUser: { flag: '--etcd-user', env: 'MLOPS_ETCD_USER', value: 'NAME', default: '', help: 'user of etcd', parse: text },
   etcdPassword: { flag: '--etcd-password', env: 'MLOPS_ETCD_PASSWORD', value: 'TEXT', default: '', help: 'its password; better given in the environment', parse: text },
-  kubeconfig: { flag: '--kubeconfig', env: 'MLOPS_KUBECONFIG', value: 'FILE', default: '<data-dir>/kubeconfig', help: 'how the worker, and storage commands, reach the API', parse: text },
+  kubeconfig: { flag: '--kubeconfig', env: 'MLOPS_KUBECONFIG', value: 'FILE', default: '<data-dir>/kubeconfig', help: 'how the worker, and storage commands, reach the API; for the worker also in-cluster, the service account of its pod', parse: text },
   logLevel: { flag: '--log-level', env: 'MLOPS_LOG_LEVEL', value: 'LEVEL', default: 'warn', help: `one of ${LOG_LEVELS.join(', ')}`, parse: logLevel },
 } as const satisfies Record<string, Setting>
 

@@ -15,7 +15,9 @@ const SERVE: readonly SettingName[] = [
 ]
 const STORAGE: readonly SettingName[] = ['kubeconfig', 'dataDir', ...ETCD, 'definitions', 'lenses', 'logLevel']
 const WEBHOOK: readonly SettingName[] = ['bindAddress', 'port', 'tlsCertFile', 'tlsPrivateKeyFile', 'cluster', 'service', 'certificateSecret', 'definitions', 'lenses', 'logLevel']
-const WORKER: readonly SettingName[] = ['kubeconfig', 'dataDir', 'concurrency', 'statusKibibytes', 'python', 'logLevel']
+const WORKER: readonly SettingName[] = [
+  'kubeconfig', 'dataDir', 'concurrency', 'statusKibibytes', 'executor', 'podImage', 'podImagePullPolicy', 'namespace', 'lease', 'python', 'logLevel',
+]
 
 /** A stop that takes longer, beside a delay that was asked for, is no stop. */
 const STOP_MS = 30_000

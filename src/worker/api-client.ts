@@ -61,6 +61,8 @@ export function openTransport(kubeconfig: string, userAgent: string): Transport 
   if (kubeconfig === IN_CLUSTER) config.loadFromCluster()
   else config.loadFromFile(kubeconfig)
   const address = config.getCurrentCluster()?.server
+  // so it reads where the variables of a pod are not set
+  if (kubeconfig === IN_CLUSTER && address?.includes('undefined')) throw new Error('not in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set; name a kubeconfig instead')
   if (!address) throw new Error(`the kubeconfig ${kubeconfig} has no cluster in its current context`)
   const server = new URL(address)
   const secure = server.protocol === 'https:'

@@ -22,7 +22,7 @@ export class PodCache {
   /** All that there are. */
   replace(pods: readonly Pod[]): void {
     const listed = new Set(pods.map((pod) => `${podKey(pod)}/${pod.metadata.uid}`))
-    for (const pod of [...this.pods.values()]) if (!listed.has(`${podKey(pod)}/${pod.metadata.uid}`)) this.remove(pod)
+    for (const pod of this.pods.values()) if (!listed.has(`${podKey(pod)}/${pod.metadata.uid}`)) this.remove(pod)
     for (const pod of pods) this.set(pod)
   }
 

@@ -189,8 +189,9 @@ function endAttempt(job: Job, observed: Observed, failure: AttemptFailure): Acti
 }
 
 /** The attempt is over: no worker takes it up any more. */
-function withoutPod({ pod: _, ...attempt }: AttemptState): AttemptState {
-  return attempt
+function withoutPod(attempt: AttemptState): AttemptState {
+  const { pod: _, ...rest } = attempt
+  return rest
 }
 
 /** The end of the job: without a failure it has succeeded. */
