@@ -2,7 +2,7 @@
 import { printDefinition } from '../../api/definition-print.ts'
 import { isObject, type JsonObject } from '../../api/object.ts'
 import { qualifiedName } from '../../api/resource.ts'
-import { REMAINDER_ANNOTATION } from '../../webhook/remainder.ts'
+import { MAX_ANNOTATIONS_BYTES, MAX_REMAINDER_BYTES, REMAINDER_ANNOTATION } from '../../webhook/remainder.ts'
 import type { ConvertedResource } from '../../webhook/convert-object.ts'
 
 /** Where the webhook runs in a cluster. */
@@ -20,9 +20,12 @@ export function fallbackDefinition({ definition, conversion }: ConvertedResource
   return { ...printed, spec: { ...printed.spec, conversion: { strategy: 'Webhook', webhook: { clientConfig, conversionReviewVersions: ['v1'] } } } }
 }
 
+/** Bytes of the annotations that clients write: there must be room for the remainder beside them, or nobody could list the objects in a poorer version. */
+const OWN_ANNOTATIONS_BYTES = MAX_ANNOTATIONS_BYTES - MAX_REMAINDER_BYTES - REMAINDER_ANNOTATION.length
+
 /**
- * The ValidatingAdmissionPolicy, and its binding, that refuses an update whose annotation is not the live object's; nothing where no version needs
- * the annotation. Requests are looked at in their own version: converted into another one, the annotation would be another.
+ * The ValidatingAdmissionPolicy, and its binding, that refuses an update whose annotation is not the live object's, and annotations that leave no
+ * room for it; nothing where no version needs it. Requests are looked at in their own version: converted into another one, the annotation would be another.
  */
 export function remainderPolicy({ definition, conversion }: ConvertedResource): JsonObject[] {
   if (conversion.poorer === undefined || conversion.poorer.length === 0) return []
@@ -41,12 +44,16 @@ export function remainderPolicy({ definition, conversion }: ConvertedResource): 
           resourceRules: [{
             apiGroups: [definition.group],
             apiVersions: definition.versions.map((version) => version.name),
-            operations: ['UPDATE'],
+            operations: ['CREATE', 'UPDATE'],
             resources: [plural, `${plural}/status`, `${plural}/scale`].filter((resource) => hasSubresource(definition.versions, resource.split('/')[1])),
           }],
         },
         validations: [{
-          expression: `${annotationOf('object')} == ${annotationOf('oldObject')}`,
+          expression: `object.metadata.?annotations.orValue({}).map(key, key == '${REMAINDER_ANNOTATION}' ? 0 : bytes(key).size() + bytes(object.metadata.annotations[key]).size()).sum() <= ${OWN_ANNOTATIONS_BYTES}`,
+          message: `annotations may have ${OWN_ANNOTATIONS_BYTES} bytes, so that there is room for what a version cannot show`,
+          reason: 'Invalid',
+        }, {
+          expression: `request.operation == 'CREATE' || ${annotationOf('object')} == ${annotationOf('oldObject')}`,
           message: `the annotation ${REMAINDER_ANNOTATION} holds what this version cannot show: send it as it was read, patch the object, or write through ${conversion.hub}`,
           reason: 'Invalid',
         }],
