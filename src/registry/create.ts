@@ -68,13 +68,12 @@ type Stored = { readonly kind: 'result'; readonly result: WriteResult } | { read
 async function storeNew(store: ResourceStore, object: KubeObject, options: WriteOptions): Promise<Stored> {
   await validateAdmission(store.admission, { ...admissionRequest(store, object, options), object })
   const sent = object.metadata.resourceVersion ?? ''
-  const revision = sent !== '' && parseUintError(sent) === undefined ? Number(sent) : undefined
-  if (!options.dryRun && revision) throw rawError('resourceVersion should not be set on objects to be created')
+  if (!options.dryRun && sent !== '' && parseUintError(sent) === undefined && Number(sent) !== 0) throw rawError('resourceVersion should not be set on objects to be created')
   const key = relativeKey(store.definition, options.namespace, object.metadata.name ?? '')
   const hub = store.codec.lift(object, options.version)
   if (options.dryRun) {
     const live = await store.backend.get(store.prefix + key)
-    return live ? { kind: 'exists', terminating: isTerminating(store, live.value) } : { kind: 'result', result: { ...unstored(hub, store, options.version, revision), created: true } }
+    return live ? { kind: 'exists', terminating: isTerminating(store, live.value) } : { kind: 'result', result: { ...unstored(hub, store, options.version, sent || undefined), created: true } }
   }
   const outcome: WriteOutcome = await commitObject(store, { key, expected: 0, hub, unread: unreadOf(store, options), mayLoseManagedFields: options.unread === undefined })
   if (outcome.kind === 'lost') return { kind: 'exists', terminating: outcome.live !== undefined && isTerminating(store, outcome.live.value) }

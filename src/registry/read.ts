@@ -116,6 +116,6 @@ export function encodeEntry(store: ResourceStore, entry: CacheEntry, version: st
 }
 
 /** A ready object, parsed, with its resourceVersion. */
-export function parseReady(ready: ReadyBytes, revision: number): KubeObject {
+export function parseReady(ready: ReadyBytes, revision: number | string): KubeObject {
   return parseStored(spliceRevision(ready.bytes, ready.place, revision)) as KubeObject
 }

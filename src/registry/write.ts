@@ -29,10 +29,10 @@ export function internalWrite(store: ResourceStore, namespace: string): WriteOpt
   return { version: store.conversion.hub, namespace, subresource: '', dryRun: false, manager: OWN_MANAGER, warn: () => {} }
 }
 
-/** The object that a write leaves, in the request version, without its resourceVersion, which is `revision` (absent: none yet, a dry-run creation). */
+/** The object that a write leaves, in the request version, without its resourceVersion, which is `revision` (absent: none yet, a dry-run creation, which keeps one that was sent). */
 export interface WriteResult {
   readonly ready: ReadyBytes
-  readonly revision?: number
+  readonly revision?: number | string
   readonly created?: true
 }
 
@@ -42,7 +42,7 @@ export function unreadOf({ conversion }: Pick<ResourceStore, 'conversion'>, { un
 }
 
 /** The result of a write that was not stored: the object as it would be read. */
-export function unstored(hub: KubeObject, store: ResourceStore, version: string, revision?: number): WriteResult {
+export function unstored(hub: KubeObject, store: ResourceStore, version: string, revision?: number | string): WriteResult {
   const value = store.codec.seal(hub, store.fence.current().encodingVersion)
   return { ready: store.codec.encode('', value, version), ...(revision === undefined ? {} : { revision }) }
 }
