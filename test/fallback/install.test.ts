@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { startControlPlane } from '../control-plane/control-plane.ts'
+import { startControlPlane, type ControlPlane } from '../control-plane/control-plane.ts'
 import { kubectl } from '../kubectl.ts'
 import { JOBS } from './fallback.ts'
 
@@ -43,6 +44,8 @@ test('installed with one command, a webhook tells the definition who signs its c
     assert.equal(await eventually(async () => (await plane.send('POST', JOBS('v1alpha1'), { body: job })).status), 201)
     assert.equal((await plane.send('GET', JOBS('v1', 'x'))).body.spec.notebook.path, 'a.ipynb')
 
+    await holdWorker(plane, must)
+
     // Applied again, the manifests leave the bundle and the Secret as they are.
     await must(apply)
     const again = (await plane.send('GET', DEFINITION)).body.spec.conversion.webhook.clientConfig.caBundle
@@ -59,6 +62,51 @@ test('installed with one command, a webhook tells the definition who signs its c
   assert.equal(after['ca.crt'], before.data['ca.crt'])
   assert.match(Buffer.from(after['tls.crt'], 'base64').toString(), /BEGIN CERTIFICATE/)
 })
+
+// The worker with no more rights than the manifests give it.
+async function holdWorker(plane: ControlPlane, must: (args: string[], input?: string) => Promise<string>): Promise<void> {
+  // Nobody makes service accounts here.
+  await must(['create', 'serviceaccount', 'default']).catch(() => {})
+  const token = (await must(['-n', 'mlops-system', 'create', 'token', 'mlops-worker'])).trim()
+  const kubeconfig = join(plane.directory, 'worker.kubeconfig')
+  await writeFile(kubeconfig, JSON.stringify({
+    apiVersion: 'v1', kind: 'Config', 'current-context': 'c',
+    clusters: [{ name: 'c', cluster: { server: plane.url, 'certificate-authority-data': Buffer.from(plane.pki.ca).toString('base64') } }],
+    contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }], users: [{ name: 'c', user: { token } }],
+  }))
+  const spec = { notebook: { git: { url: 'https://git.example/nb.git', revision: 'main' }, path: 'a.ipynb' } }
+  const job = (name: string, more: object) => ({ apiVersion: 'mlops.dev/v1', kind: 'NotebookValidationJob', metadata: { name }, spec: { ...spec, ...more } })
+  for (const body of [job('runs', {}), job('unsupported', { notebook: { ...spec.notebook, git: { ...spec.notebook.git, lfs: 'Fetch' } } })]) {
+    const { status, text } = await plane.send('POST', JOBS('v1'), { body })
+    assert.equal(status, 201, text)
+  }
+  const args = ['worker', '--kubeconfig', kubeconfig, '--executor', 'pods', '--pod-image', 'mlops-apiserver', '--lease', 'mlops-system/mlops-worker', '--status-kibibytes', '96']
+  const child = spawn(process.execPath, [join(ROOT, 'src', 'launch.mjs'), ...args], { stdio: ['ignore', 'ignore', 'inherit'] })
+  const exited = once(child, 'exit')
+  try {
+    const pods = async (): Promise<string[]> => (await plane.send('GET', '/api/v1/namespaces/default/pods')).body.items.map((pod: { metadata: { ownerReferences: [{ name: string }] } }) => pod.metadata.ownerReferences[0].name)
+    await until(async () => assert.ok((await pods()).includes('runs')))
+    await until(async () => {
+      const { status } = (await plane.send('GET', JOBS('v1alpha1', 'unsupported'))).body
+      assert.equal(status?.phase, 'Failed')
+    })
+    assert.equal((await plane.send('GET', JOBS('v1', 'unsupported'))).body.status.reason, 'NotSupported')
+  } finally {
+    child.kill('SIGTERM')
+    await exited
+  }
+}
+
+async function until(holds: () => Promise<void>): Promise<void> {
+  for (let i = 0; ; i++) {
+    try {
+      return await holds()
+    } catch (error) {
+      if (i === 600) throw error
+      await sleep(100)
+    }
+  }
+}
 
 async function eventually(attempt: () => Promise<number>): Promise<number> {
   let status = 0

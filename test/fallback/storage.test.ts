@@ -5,6 +5,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { writeKubeconfig } from '../../src/commands/kubeconfig.ts'
 import { runProduct, type Exit } from '../product.ts'
 import { JOBS, startFallback, type Fallback } from './fallback.ts'
 
@@ -120,4 +121,24 @@ test('objects that admission refuses block it, and are named; rights and usage a
   await must(2, 'retire-version', 'v1alpha1')
   await must(2, 'migrate', '--pause')
   await must(2, 'status', '--resource', 'others.mlops.dev')
+})
+
+test('who has no rights is refused; an object that a version cannot show blocks a migration to it, by its name, and the way back is open', { timeout: 300_000 }, async () => {
+  const { pki, url, directory } = fallback.plane
+  const nobody = join(directory, 'nobody.kubeconfig')
+  // The certificate of the server proves no user.
+  await writeKubeconfig(nobody, { server: url, ca: pki.ca, key: pki.server.key, cert: pki.server.cert, name: 'nobody' })
+  assert.equal((await runProduct(['storage', 'status', '--crd', '--kubeconfig', nobody])).code, 3)
+  const gone = join(directory, 'gone.kubeconfig')
+  await writeKubeconfig(gone, { server: 'https://127.0.0.1:1', ca: pki.ca, ...pki.admin, name: 'gone' })
+  assert.equal((await runProduct(['storage', 'status', '--crd', '--kubeconfig', gone])).code, 9)
+
+  const env = Array.from({ length: 100 }, (_, i) => ({ name: `E${i}_${'n'.repeat(900)}`, value: 'v'.repeat(1000) }))
+  const body = { apiVersion: 'mlops.dev/v1', kind: 'NotebookValidationJob', metadata: { name: 'large' }, spec: { notebook: { git: { url: 'https://git.example/nb.git', revision: 'main' }, path: 'a.ipynb' }, suspend: true, podTemplate: { env } } }
+  assert.equal((await fallback.plane.send('POST', JOBS('v1'), { body })).status, 201)
+  assert.match((await must(6, 'verify', '--deep')).stderr, /NotebookValidationJob default\/large: what this version cannot show has \d+ bytes/)
+  assert.match((await must(6, 'migrate', '--to', 'v1alpha1')).stderr, /default\/large/)
+  assert.deepEqual([await storedVersions(), await storedAt()], [['v1', 'v1alpha1'], { 'mlops.dev/v1': COUNT + 1 }])
+  await must(0, 'migrate', '--to', 'v1')
+  assert.deepEqual([await storedVersions(), await storedAt()], [['v1'], { 'mlops.dev/v1': COUNT + 1 }])
 })

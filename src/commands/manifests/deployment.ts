@@ -10,6 +10,8 @@ export interface DeploymentOptions {
   readonly namespace: string
   readonly replicas: number
   readonly args: readonly string[]
+  /** Environment, by name. */
+  readonly env?: Readonly<Record<string, string>>
   /** HTTPS port with `/livez` and `/readyz`. */
   readonly port?: number
   readonly resources: JsonObject
@@ -21,7 +23,7 @@ export function labelsOf(name: string): Record<string, string> {
 }
 
 /** The Deployment, with a ServiceAccount of the same name. */
-export function deployment({ name, namespace, replicas, args, port, resources }: DeploymentOptions): JsonObject[] {
+export function deployment({ name, namespace, replicas, args, env, port, resources }: DeploymentOptions): JsonObject[] {
   const labels = labelsOf(name)
   const metadata = { name, namespace, labels }
   return [
@@ -45,6 +47,7 @@ export function deployment({ name, namespace, replicas, args, port, resources }:
               name: 'main',
               image: IMAGE,
               args: [...args],
+              ...(env && { env: Object.entries(env).map(([variable, value]) => ({ name: variable, value })) }),
               ...(port === undefined ? {} : { ports: [{ name: 'https', containerPort: port }], livenessProbe: probe('/livez', port), readinessProbe: probe('/readyz', port) }),
               resources,
               securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },

@@ -4,13 +4,15 @@ import type { JsonObject } from '../../api/object.ts'
 import { qualifiedName } from '../../api/resource.ts'
 import type { ConvertedResource } from '../../webhook/convert-object.ts'
 import { fallbackDefinition, remainderPolicy } from './crd.ts'
-import { deployment, grant, labelsOf } from './deployment.ts'
+import { deployment, grant, IMAGE, labelsOf } from './deployment.ts'
 
 const NAMESPACE = 'mlops-system'
 const WEBHOOK = 'mlops-webhook'
 const CERTIFICATE = 'mlops-webhook-certificate'
 const WORKER = 'mlops-worker'
 const PORT = 8443
+/** The image of the pods that the worker makes: kustomize gives it the name that the worker itself has. */
+const POD_IMAGE = 'MLOPS_POD_IMAGE'
 const MADE = '# Made by `mlops-apiserver manifests crd`: change the definition or src/commands/manifests, and write it again.\n'
 
 /** Files of the folder, by name. Definitions converted without a webhook have none. */
@@ -26,7 +28,16 @@ export function fallbackManifests(resources: readonly ConvertedResource[]): Read
     ['worker.yaml', worker()],
   ]
   const filled = files.filter(([, objects]) => objects.length > 0)
-  const kustomization = { apiVersion: 'kustomize.config.k8s.io/v1beta1', kind: 'Kustomization', resources: filled.map(([name]) => name) }
+  const kustomization = {
+    apiVersion: 'kustomize.config.k8s.io/v1beta1',
+    kind: 'Kustomization',
+    resources: filled.map(([name]) => name),
+    images: [{ name: IMAGE, newTag: 'latest' }],
+    replacements: [{
+      source: { kind: 'Deployment', name: WORKER, fieldPath: 'spec.template.spec.containers.0.image' },
+      targets: [{ select: { kind: 'Deployment', name: WORKER }, fieldPaths: [`spec.template.spec.containers.[name=main].env.[name=${POD_IMAGE}].value`] }],
+    }],
+  }
   return new Map([...filled, ['kustomization.yaml', [kustomization]] as const].map(([name, objects]) => [name, `${MADE}${objects.map(encodeYaml).join('---\n')}`]))
 }
 
@@ -83,7 +94,8 @@ function worker(): JsonObject[] {
       name: WORKER,
       namespace: NAMESPACE,
       replicas: 2,
-      args: ['worker', '--status-kibibytes=96', '--data-dir=/tmp/worker', '--log-level=info'],
+      args: ['worker', '--kubeconfig=in-cluster', '--executor=pods', `--lease=${NAMESPACE}/${WORKER}`, '--status-kibibytes=96', '--log-level=info'],
+      env: { [POD_IMAGE]: IMAGE },
       resources: { requests: { cpu: '100m', memory: '192Mi' }, limits: { memory: '512Mi' } },
     }),
     ...grant('ClusterRole', {
@@ -92,7 +104,7 @@ function worker(): JsonObject[] {
       rules: [
         { apiGroups: ['mlops.dev'], resources: ['notebookvalidationjobs'], verbs: ['get', 'list', 'watch', 'delete'] },
         { apiGroups: ['mlops.dev'], resources: ['notebookvalidationjobs/status'], verbs: ['patch'] },
-        { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch', 'create', 'delete'] },
+        { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'] },
         { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
         { apiGroups: [''], resources: ['events'], verbs: ['create', 'patch'] },
       ],
