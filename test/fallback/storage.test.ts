@@ -137,7 +137,7 @@ test('who has no rights is refused; an object that a version cannot show blocks 
   const body = { apiVersion: 'mlops.dev/v1', kind: 'NotebookValidationJob', metadata: { name: 'large' }, spec: { notebook: { git: { url: 'https://git.example/nb.git', revision: 'main' }, path: 'a.ipynb' }, suspend: true, podTemplate: { env } } }
   assert.equal((await fallback.plane.send('POST', JOBS('v1'), { body })).status, 201)
   assert.match((await must(6, 'verify', '--deep')).stderr, /NotebookValidationJob default\/large: what this version cannot show has \d+ bytes/)
-  assert.match((await must(6, 'migrate', '--to', 'v1alpha1')).stderr, /default\/large/)
+  assert.match((await must(6, 'migrate', '--to', 'v1alpha1')).stdout, /has not succeeded: .*default\/large/)
   assert.deepEqual([await storedVersions(), await storedAt()], [['v1', 'v1alpha1'], { 'mlops.dev/v1': COUNT + 1 }])
   await must(0, 'migrate', '--to', 'v1')
   assert.deepEqual([await storedVersions(), await storedAt()], [['v1'], { 'mlops.dev/v1': COUNT + 1 }])
