@@ -59,6 +59,8 @@ export function reconcile(job: Job, observed: Observed): Action[] {
   if (job.metadata.deletionTimestamp !== undefined) return forget(job, observed)
   if (isFinished(job)) return [...forget(job, observed), ...expire(job, observed.now)]
   if (job.spec.suspend) return suspend(job, observed)
+  // another worker has ended it, while this one was away
+  if (observed.pods && observed.attempt && job.status?.podRef?.name !== podNameOf(job, observed.attempt.number)) return [...forget(job, observed), { type: 'Requeue', at: observed.now }]
   const unsupported = findUnsupported(job.spec)
   if (unsupported.length > 0) {
     const verb = unsupported.length === 1 ? 'is' : 'are'
