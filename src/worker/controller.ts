@@ -203,7 +203,7 @@ class Controller {
       if (this.entries.get(uid) !== entry || entry.attempt?.number !== number) return
       entry.attempt = fold(entry.attempt, observation)
       const ended = entry.attempt.step === 'Ended'
-      this.queue.addAfter(key, ended ? 0 : (entry.writtenAt ?? 0) + WRITE_INTERVAL_MS - clock.monotonic())
+      this.queue.addAfter(key, ended || observation.type === 'pod' ? 0 : (entry.writtenAt ?? 0) + WRITE_INTERVAL_MS - clock.monotonic())
       if (ended) this.wakeWaiting()
     }
   }
@@ -213,7 +213,9 @@ class Controller {
     const patch = diffMergePatch(asJson(job.status ?? {}), asJson(status))
     if (!patch) return job
     const rest = (entry.writtenAt ?? Number.NEGATIVE_INFINITY) + WRITE_INTERVAL_MS - clock.monotonic()
-    if (isProgress(entry, status) && rest > 0) {
+    // the pod starts when it is named
+    const named = status.podRef?.uid !== job.status?.podRef?.uid
+    if (!named && isProgress(entry, status) && rest > 0) {
       this.queue.addAfter(key, rest)
       return job
     }

@@ -18,7 +18,7 @@ export type StatusChange = {
   readonly completedAt?: number
   readonly attempt?: AttemptState | undefined
   /** The pod of the attempt, before it is known to be there. */
-  readonly podRef?: { readonly name: string } | undefined
+  readonly podRef?: { readonly name: string; readonly uid?: string } | undefined
   readonly report?: Report | undefined
 }
 

@@ -25,6 +25,7 @@ export interface PodAttemptOptions {
   readonly signal: AbortSignal
 }
 
+const NAMED_FIRST_MS = 50
 const RETRY_FIRST_MS = 1_000
 const RETRY_LAST_MS = 15_000
 const LOG_TRIES = 6
@@ -38,11 +39,11 @@ export async function runPodAttempt(options: PodAttemptOptions): Promise<void> {
   const followed = cache.follow(`${request.job.metadata.namespace}/${podNameOf(request.job, request.number)}`)
   try {
     const found = await obtain(options)
-    const pod = found && (await admit(options, found))
+    const { name = '', uid = '' } = found.metadata
+    emit({ type: 'pod', name, uid })
+    const pod = await admit(options, found)
     if (!pod) return
     cache.set(pod)
-    const { name = '', uid = '' } = pod.metadata
-    emit({ type: 'pod', name, uid })
     const state = await followPod(options, followed, uid)
     emit({ type: 'comparing' })
     const report = await readReport(options, name)
@@ -113,19 +114,27 @@ async function removeUnfinished(options: PodAttemptOptions, name: string): Promi
 }
 
 /**
- * Lets the scheduler have a pod that nobody has let in yet. Pods are made with a gate, so that a worker that was paused
- * before it created one cannot run an attempt that is long over: whether the attempt is the current one is read after
- * the pod is there, and only that very pod is let in. Undefined when it is not; a pod that never ran is taken away.
+ * Lets the scheduler have a pod that nobody has let in yet. Pods are made with a gate; it is taken away when the status
+ * of the job names this very pod, which happens once for an attempt, whoever writes it. So a worker that was paused
+ * before it created a pod cannot run an attempt that is over, or that had a pod already. Undefined when the attempt is
+ * not the current one; a pod that never ran is taken away.
  */
 async function admit(options: PodAttemptOptions, pod: Pod): Promise<Pod | undefined> {
-  const { request, client } = options
-  if (!isGated(pod)) return pod
+  const { request, client, clock, signal } = options
   const { namespace = '', name: jobName = '' } = request.job.metadata
   const { name = '', uid = '' } = pod.metadata
-  const job = await persist(options, () => client.readJob(namespace, jobName))
-  if (!job || !isCurrent(job, request)) {
-    await persist(options, () => client.delete(namespace, name, uid))
-    return undefined
+  if (!isGated(pod)) return pod
+  for (let delay = NAMED_FIRST_MS; ; delay = Math.min(delay * 2, RETRY_FIRST_MS)) {
+    const job = await persist(options, () => client.readJob(namespace, jobName))
+    const named = job && isCurrent(job, request) ? (job.status?.podRef?.uid ?? '') : undefined
+    if (named === uid) break
+    if (named !== '') {
+      await persist(options, () => client.delete(namespace, name, uid))
+      if (named === undefined) return undefined
+      throw new AttemptError('Infrastructure', 'PodDeleted', `the pod ${name} was deleted before its result was read`)
+    }
+    // whoever reads these observations is writing it
+    await clock.sleep(delay, signal)
   }
   try {
     return await persist(options, () => client.admit(namespace, name, uid))

@@ -5,7 +5,7 @@ import { AsyncQueue } from './async-queue.ts'
 import { failureOf } from './attempt-failure.ts'
 import type { AttemptRequest, Executor, Observation } from './executor.ts'
 import type { Job } from './job.ts'
-import { isTerminal, type Pod, podNameOf } from './pod.ts'
+import { isGated, isTerminal, type Pod, podNameOf } from './pod.ts'
 import { runPodAttempt } from './pod-attempt.ts'
 import { PodCache } from './pod-cache.ts'
 import type { PodClient } from './pod-client.ts'
@@ -19,7 +19,7 @@ export interface PodExecutorOptions {
   readonly log: Log
 }
 
-type LiveAttempt = { readonly request: AttemptRequest; readonly observations: AsyncQueue<Observation>; readonly abort: AbortController; done: Promise<void> }
+type LiveAttempt = { readonly request: AttemptRequest; readonly observations: AsyncQueue<Observation>; readonly abort: AbortController; podUid?: string; done: Promise<void> }
 
 /**
  * Opens the executor; resolves when it knows all pods that there are. A pod that has ended stays with its job, for its
@@ -40,13 +40,16 @@ export async function openPodExecutor(options: PodExecutorOptions, signal: Abort
     }
     reflecting = reflect<Pod>({ client, clock, log, signal: watching, onList, onChange: (pod) => cache.set(pod), onDelete: (pod) => cache.remove(pod) })
   })
-  const remove = async (job: Job, number: number, isKnown: boolean): Promise<void> => {
+  /** Ends the pod that the status names, or this worker has seen; and one that was never let in. */
+  const remove = async (job: Job, number: number, own?: LiveAttempt): Promise<void> => {
     const { namespace = '' } = job.metadata
     const name = podNameOf(job, number)
     // what this worker has just created may not have come back to it yet
-    const pod = isKnown ? await client.read(namespace, name) : cache.get(`${namespace}/${name}`)
+    const pod = own ? await client.read(namespace, name) : cache.get(`${namespace}/${name}`)
     const ours = pod?.metadata.ownerReferences?.some(({ uid }) => uid === job.metadata.uid)
-    if (pod && ours && !isTerminal(pod)) await client.delete(namespace, name, pod.metadata.uid ?? '')
+    if (!pod || !ours || isTerminal(pod)) return
+    const uid = own?.podUid ?? (job.status?.podRef?.name === name ? job.status.podRef.uid : undefined)
+    if (pod.metadata.uid === uid || isGated(pod)) await client.delete(namespace, name, pod.metadata.uid ?? '')
   }
   return {
     pods: true,
@@ -62,10 +65,10 @@ export async function openPodExecutor(options: PodExecutorOptions, signal: Abort
       attempt.abort.abort(new Error('the attempt was cancelled'))
       await attempt.done
       // forgotten only then: what could not be deleted is tried again
-      await remove(attempt.request.job, attempt.request.number, true)
+      await remove(attempt.request.job, attempt.request.number, attempt)
       live.delete(id)
     },
-    cancelPod: (job, number) => remove(job, number, false),
+    cancelPod: (job, number) => remove(job, number),
     close: async () => {
       closing.abort(new Error('the worker stops'))
       for (const { abort } of live.values()) abort.abort(new Error('the worker stops'))
@@ -75,8 +78,10 @@ export async function openPodExecutor(options: PodExecutorOptions, signal: Abort
   }
 }
 
-async function runToEnd(options: PodExecutorOptions, cache: PodCache, { request, observations, abort }: LiveAttempt): Promise<void> {
+async function runToEnd(options: PodExecutorOptions, cache: PodCache, attempt: LiveAttempt): Promise<void> {
+  const { request, observations, abort } = attempt
   const emit = (observation: Observation): void => {
+    if (observation.type === 'pod') attempt.podUid = observation.uid
     if (!abort.signal.aborted) observations.push(observation)
   }
   try {

@@ -60,7 +60,7 @@ export function reconcile(job: Job, observed: Observed): Action[] {
   if (isFinished(job)) return [...forget(job, observed), ...expire(job, observed.now)]
   if (job.spec.suspend) return suspend(job, observed)
   // another worker has ended it, while this one was away
-  if (observed.pods && observed.attempt && job.status?.podRef?.name !== podNameOf(job, observed.attempt.number)) return [...forget(job, observed), { type: 'Requeue', at: observed.now }]
+  if (observed.pods && observed.attempt && !isNamed(job, observed.attempt)) return [...forget(job, observed), { type: 'Requeue', at: observed.now }]
   const unsupported = findUnsupported(job.spec)
   if (unsupported.length > 0) {
     const verb = unsupported.length === 1 ? 'is' : 'are'
@@ -152,7 +152,8 @@ function followAttempt(job: Job, observed: Observed, attempt: AttemptState): Act
     return succeeded ? finish(job, observed) : endAttempt(job, observed, { reason, message, class: isInfrastructure(reason, observed) ? 'Infrastructure' : 'Result' })
   }
   const startedAt = startOf(job, observed)
-  const podRef = observed.pods ? { name: podNameOf(job, attempt.number) } : undefined
+  // the uid stays that another worker has written: no other pod will ever run the attempt
+  const podRef = observed.pods ? job.status?.podRef : undefined
   if (attempt.step === 'Preparing') {
     const outcome = { status: 'Unknown', reason: 'Pending', message: attempt.preparing ?? `attempt ${attempt.number} is starting` } as const
     return [update(job, observed, { outcome, phase: 'Pending', attempts: attempt.number, startedAt, attempt, podRef })]
@@ -216,6 +217,12 @@ function finish(job: Job, observed: Observed, failure?: AttemptFailure): Action[
 }
 
 const update = (job: Job, observed: Observed, change: StatusChange): Action => ({ type: 'UpdateStatus', status: makeStatus(job, change, observed.now, observed.maxStatusBytes) })
+
+/** Whether the status says that this attempt goes on, in the pod that is known here, if one is. */
+function isNamed(job: Job, { number, pod }: AttemptState): boolean {
+  const { name, uid } = job.status?.podRef ?? {}
+  return name === podNameOf(job, number) && (uid === undefined || pod === undefined || uid === pod.uid)
+}
 
 function startTimeOf(job: Job): { startedAt?: number } {
   const startedAt = parseTime(job.status?.startTime)
