@@ -4,8 +4,8 @@ import type { ServingCertificate } from '../../apiservice/certificate-files.ts'
 import { delegateAuthentication } from '../../apiservice/delegated-authentication.ts'
 import { KubeStatusError, KubeUnreachable, openKubeClient, type KubeClient } from '../../apiservice/kube-client.ts'
 import { followNamespaces } from '../../apiservice/namespaces.ts'
-import { keepRegistered, refuseDefinitions } from '../../apiservice/register.ts'
-import { apiServices, type ApiService, type ServedGroup, type ServiceReference } from '../../apiservice/registration.ts'
+import { keepRegistered, refuseDefinitions, type Registration } from '../../apiservice/register.ts'
+import { apiServices, type ApiService, type ServedGroup } from '../../apiservice/registration.ts'
 import { qualifiedName, type ResourceDefinition } from '../api/resource.ts'
 import { oldestFirst } from '../api/version-order.ts'
 import { aborted } from '../base/aborted.ts'
@@ -99,9 +99,9 @@ async function serve(config: Config, { resources, source, certificate, opened, o
       clock,
       log,
     })
-    const { service } = config
-    const names = resources.map(({ definition }) => qualifiedName(definition))
-    const registration = service && keepRegistered(() => registered(resources, service, current), { ...around, everyMs: REGISTER_MS, check: () => refuseDefinitions(client, names) })
+    // They may have changed while the stores were opened.
+    server.setCertificates(certificates())
+    const registration = startRegistration(config, resources, () => current, around)
     const use = (next: ServingCertificate): void => {
       current = next
       server?.setCertificates(certificates())
@@ -111,15 +111,24 @@ async function serve(config: Config, { resources, source, certificate, opened, o
     out.write(`mlops-apiserver serves ${resources.map(({ definition }) => qualifiedName(definition)).join(', ')} on ${server.url}\n`)
     await aborted(signal)
     out.write(`stopping, after ${config.shutdownDelaySeconds} s more of serving\n`)
-    await Promise.all([watching, registration?.ended])
-    await server.close({ graceMs: GRACE_MS, drainMs: config.shutdownDelaySeconds * 1000 })
+    await Promise.all([server.close({ graceMs: GRACE_MS, drainMs: config.shutdownDelaySeconds * 1000 }), watching, registration?.ended])
   } finally {
     ended.abort()
   }
 }
 
-function registered(resources: readonly ServedResource[], service: ServiceReference, { ca }: ServingCertificate): readonly ApiService[] {
-  return apiServices(servedGroups([...resources.map(({ definition }) => definition), ...Object.values(ADMIN_DEFINITIONS)]), { service, ...(ca === undefined ? {} : { ca }) })
+// Keeps the APIServices right, for the Service that the settings name, if any.
+function startRegistration(
+  { service }: Pick<Config, 'service'>, resources: readonly ServedResource[], certificate: () => ServingCertificate, around: Surroundings,
+): Registration | undefined {
+  if (!service) return undefined
+  const definitions = resources.map(({ definition }) => definition)
+  const groups = servedGroups([...definitions, ...Object.values(ADMIN_DEFINITIONS)])
+  const wanted = (): ApiService[] => {
+    const { ca } = certificate()
+    return apiServices(groups, { service, ...(ca === undefined ? {} : { ca }) })
+  }
+  return keepRegistered(wanted, { ...around, everyMs: REGISTER_MS, check: () => refuseDefinitions(around.client, definitions.map(qualifiedName)) })
 }
 
 /** The groups of the definitions with their served versions, the newest first. */
