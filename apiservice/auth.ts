@@ -57,9 +57,6 @@ export const SYSTEM_MASTERS = 'system:masters'
 /** Every authenticated user is in it. upstream: user.AllAuthenticated */
 export const AUTHENTICATED = 'system:authenticated'
 
-/** Allows system:masters everything and nobody else anything. */
-export const authorizeMasters: Authorizer = async ({ user }) => ({ allowed: user.groups.includes(SYSTEM_MASTERS) })
-
 /** Credentials were shown and do not hold: 401 everywhere. */
 export class InvalidCredentials extends Error {
   override readonly name = 'InvalidCredentials'

@@ -116,11 +116,14 @@ export const SETTINGS = {
   etcdKeyfile: { flag: '--etcd-keyfile', env: 'MLOPS_ETCD_KEYFILE', value: 'FILE', default: '', help: 'its private key', parse: text },
   etcdUser: { flag: '--etcd-user', env: 'MLOPS_ETCD_USER', value: 'NAME', default: '', help: 'user of etcd', parse: text },
   etcdPassword: { flag: '--etcd-password', env: 'MLOPS_ETCD_PASSWORD', value: 'TEXT', default: '', help: 'its password; better given in the environment', parse: text },
-  kubeconfig: { flag: '--kubeconfig', env: 'MLOPS_KUBECONFIG', value: 'FILE', default: '<data-dir>/kubeconfig', help: 'how the worker, and storage commands, reach the API; for the worker also in-cluster, the service account of its pod', parse: text },
+  kubeconfig: { flag: '--kubeconfig', env: 'MLOPS_KUBECONFIG', value: 'FILE', default: '<data-dir>/kubeconfig, of the worker <data-dir>/worker.kubeconfig', help: 'how the worker, and storage commands, reach the API; for the worker also in-cluster, the service account of its pod', parse: text },
   logLevel: { flag: '--log-level', env: 'MLOPS_LOG_LEVEL', value: 'LEVEL', default: 'warn', help: `one of ${LOG_LEVELS.join(', ')}`, parse: logLevel },
 } as const satisfies Record<string, Setting>
 
 export type SettingName = keyof typeof SETTINGS
+
+/** In the data directory: with the rights of the worker and no others. */
+export const WORKER_KUBECONFIG = 'worker.kubeconfig'
 
 /** The parsed settings. */
 export type Config = { readonly [K in SettingName]: ReturnType<(typeof SETTINGS)[K]['parse']> }
@@ -135,9 +138,10 @@ export class ConfigError extends Error {
 
 /**
  * Settings from flags, then the environment, then defaults. `flags` holds what the command line gave (texts, lists of them, or false for a `--no-…` switch).
+ * `ownKubeconfig`: the file of the data directory that is meant when no kubeconfig is named.
  * Throws ConfigError with every problem at once.
  */
-export function readConfig(flags: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string | undefined>>): Config {
+export function readConfig(flags: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string | undefined>>, ownKubeconfig = 'kubeconfig'): Config {
   const problems: string[] = []
   const read = (name: SettingName): unknown => {
     const setting: Setting = SETTINGS[name]
@@ -155,7 +159,7 @@ export function readConfig(flags: Readonly<Record<string, unknown>>, env: Readon
   const config = Object.fromEntries((Object.keys(SETTINGS) as SettingName[]).map((name) => [name, read(name)])) as unknown as Config
   if (problems.length > 0) throw new ConfigError(problems)
   const { dataDir, kubeconfig, pkiDir } = config
-  return { ...config, kubeconfig: kubeconfig || join(dataDir, 'kubeconfig'), pkiDir: pkiDir || join(dataDir, 'pki') }
+  return { ...config, kubeconfig: kubeconfig || join(dataDir, ownKubeconfig), pkiDir: pkiDir || join(dataDir, 'pki') }
 }
 
 /** Where storage commands work: through a server, on the CustomResourceDefinition of a kube-apiserver, or on the store of `config` itself. */

@@ -30,7 +30,8 @@ function broughtNode() {
 
 function run(node) {
   // By the name that it was called with, which says whether it is a plugin of kubectl.
-  const child = spawn(node, [...FLAGS, ...process.argv.slice(1)], { stdio: 'inherit' })
+  // By the channel it notices when this process is killed, and stops.
+  const child = spawn(node, [...FLAGS, ...process.argv.slice(1)], { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] })
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGUSR2']) process.on(signal, () => child.kill(signal))
   child.on('error', (error) => fail(`cannot start ${node}: ${error.message}`))
   child.on('exit', (code, signal) => process.exit(signal ? 128 + constants.signals[signal] : (code ?? 1)))

@@ -4,7 +4,7 @@ import { Command, CommanderError, Option } from 'commander'
 import { systemClock } from './base/clock.ts'
 import { readOwnVersion } from './commands/own-version.ts'
 import { addStorageCommands } from './commands/storage/command.ts'
-import { ConfigError, readConfig, SETTINGS, storagePlace, type Config, type Setting, type SettingName } from './config.ts'
+import { ConfigError, readConfig, SETTINGS, storagePlace, WORKER_KUBECONFIG, type Config, type Setting, type SettingName } from './config.ts'
 
 /** Flags of each command, by setting. */
 const STANDALONE: readonly SettingName[] = ['dataDir', 'port', 'samples', 'worker', 'concurrency', 'python', 'cacheMegabytes', 'definitions', 'lenses', 'logLevel']
@@ -35,6 +35,9 @@ function stopSignal(delayMs = 0): AbortSignal {
     })
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, begin)
+  // The launcher that started this process on another Node has gone without a word. To wait for that keeps nothing alive.
+  process.on('disconnect', begin)
+  process.channel?.unref()
   return stop.signal
 }
 
@@ -91,7 +94,7 @@ addSettings(program.command('serve').description('the API without a worker: on l
 
 addSettings(program.command('worker').description('runs the jobs of an API server'), WORKER).action(async (options) => {
   const { runWorkerCommand } = await import('./commands/worker-command.ts')
-  await runWorkerCommand(configOf(options), { signal: stopSignal(), environment: process.env })
+  await runWorkerCommand(readConfig(given(options), process.env, WORKER_KUBECONFIG), { signal: stopSignal(), environment: process.env })
 })
 
 addSettings(program.command('webhook').description('converts objects for a kube-apiserver that serves the CustomResourceDefinition'), WEBHOOK).action(async (options) => {

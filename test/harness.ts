@@ -4,13 +4,14 @@ import { request } from 'node:https'
 import type { IncomingHttpHeaders } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { authorizeMasters } from '../apiservice/auth.ts'
+import { authorizeByRules } from '../apiservice/rules.ts'
 import { clientCertificate } from '../apiservice/client-certificate.ts'
 import { systemClock, type Clock } from '../src/base/clock.ts'
 import { silentLog } from '../src/base/log.ts'
 import { openApiServer, type ApiServer } from '../src/commands/api-server.ts'
 import { writeKubeconfig } from '../src/commands/kubeconfig.ts'
 import { ensurePki, type Pki } from '../src/commands/pki.ts'
+import { WORKER_RULES, WORKER_USER } from '../src/commands/worker-rights.ts'
 import { create } from '../src/registry/create.ts'
 import { internalWrite } from '../src/registry/write.ts'
 import type { ServedResource } from '../src/registry/resource-store.ts'
@@ -59,7 +60,7 @@ export async function startServer(options: { readonly backend?: Backend; readonl
     resources: options.resources ?? [...coreResources, ...resources],
     certificates: { key: pki.server.key, cert: pki.server.cert, clientCa: pki.ca },
     authenticate: clientCertificate({ ca: pki.ca, clock: systemClock }),
-    authorize: authorizeMasters,
+    authorize: authorizeByRules(new Map([[WORKER_USER, WORKER_RULES]])),
     host: '127.0.0.1',
     port: 0,
     cacheBytes: options.cacheBytes ?? 16 * 1024 * 1024,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -24,7 +24,7 @@ test('makes an authority, a server certificate and two client certificates, read
   const server = new X509Certificate(pki.server.cert)
   assert.deepEqual(server.subjectAltName, 'DNS:localhost, IP Address:127.0.0.1, IP Address:0:0:0:0:0:0:0:1')
   assert.deepEqual({ ...new X509Certificate(pki.admin.cert).toLegacyObject().subject }, { CN: 'mlops-admin', O: 'system:masters' })
-  assert.deepEqual({ ...new X509Certificate(pki.worker.cert).toLegacyObject().subject }, { CN: 'mlops-worker', O: 'system:masters' })
+  assert.deepEqual({ ...new X509Certificate(pki.worker.cert).toLegacyObject().subject }, { CN: 'mlops-worker' })
   assert.deepEqual(new X509Certificate(pki.admin.cert).keyUsage, ['1.3.6.1.5.5.7.3.2'])
   for (const { cert } of [pki.server, pki.admin, pki.worker]) assert.ok(new X509Certificate(cert).verify(ca.publicKey))
   assert.equal((await stat(directory)).mode & 0o777, 0o700)
@@ -91,6 +91,15 @@ test('renews what is near its end, and the server certificate when a host is add
   assert.equal(serial(more.admin.cert), serial(renewed.admin.cert))
   const decade = await ensurePki(directory, { hosts, clock: later(3640) })
   assert.notEqual(decade.ca, first.ca)
+})
+
+test('a certificate of an earlier release, whose name says more than it may, is made anew', async () => {
+  const directory = join(root, 'rights')
+  const first = await ensurePki(directory, { hosts, clock: systemClock })
+  for (const end of ['crt', 'key']) await copyFile(join(directory, `admin.${end}`), join(directory, `worker.${end}`))
+  const second = await ensurePki(directory, { hosts, clock: systemClock })
+  assert.equal(new X509Certificate(second.worker.cert).subject, 'CN=mlops-worker')
+  assert.deepEqual([second.ca, second.admin, second.server], [first.ca, first.admin, first.server])
 })
 
 test('a damaged authority is not replaced in silence', async () => {

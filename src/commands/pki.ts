@@ -8,6 +8,7 @@ import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { SYSTEM_MASTERS } from '../../apiservice/auth.ts'
 import type { Clock } from '../base/clock.ts'
+import { WORKER_USER } from './worker-rights.ts'
 
 /** A certificate and its private key, PEM. */
 export interface KeyPair {
@@ -21,7 +22,7 @@ export interface Pki {
   readonly server: KeyPair
   /** Client certificate of a person: CN=mlops-admin, O=system:masters. */
   readonly admin: KeyPair
-  /** Client certificate of the worker: CN=mlops-worker, O=system:masters. */
+  /** Client certificate of the worker: CN=mlops-worker. */
   readonly worker: KeyPair
 }
 
@@ -35,12 +36,12 @@ const BACKDATE = 5 * 60_000
 const LEAVES = {
   server: { name: 'CN=mlops-apiserver', usage: 'serverAuth' },
   admin: { name: `CN=mlops-admin, O=${SYSTEM_MASTERS}`, usage: 'clientAuth' },
-  worker: { name: `CN=mlops-worker, O=${SYSTEM_MASTERS}`, usage: 'clientAuth' },
+  worker: { name: `CN=${WORKER_USER}`, usage: 'clientAuth' },
 } as const
 type Leaf = keyof typeof LEAVES
 
 /**
- * Reads the certificates in `directory`, after making those that are missing, near their end, not of this authority
+ * Reads the certificates in `directory`, after making those that are missing, near their end, not of this authority, of another name than today's
  * or, for the server, without one of `hosts` (names and addresses). The directory gets mode 0700, the files 0600. May be called again while
  * the server runs, to renew. Throws when the directory cannot be written or the authority cannot be read.
  */
@@ -53,7 +54,7 @@ export async function ensurePki(directory: string, options: { readonly hosts: re
   const missing: Leaf[] = []
   for (const leaf of Object.keys(LEAVES) as Leaf[]) {
     const pair = ca && (await readPair(directory, leaf))
-    if (pair && ca && isUsable(pair, ca.cert, leaf === 'server' ? hosts : [], clock)) found[leaf] = pair
+    if (pair && ca && isUsable(pair, ca.cert, leaf, leaf === 'server' ? hosts : [], clock)) found[leaf] = pair
     else missing.push(leaf)
   }
   if (missing.length > 0) {
@@ -85,7 +86,7 @@ export interface ServingPki {
 export async function renewServing(current: ServingPki | undefined, options: { readonly hosts: readonly string[]; readonly clock: Clock }): Promise<ServingPki> {
   const { hosts, clock } = options
   const ca = current && isAuthority(current.ca, clock) ? current.ca : undefined
-  if (current && ca && isUsable(current.server, ca.cert, hosts, clock)) return current
+  if (current && ca && isUsable(current.server, ca.cert, 'server', hosts, clock)) return current
   const issue = await openIssuer(clock)
   const authority = ca ?? (await issue.authority())
   return { ca: authority, server: await issue.leaf(authority, 'server', hosts) }
@@ -132,12 +133,13 @@ async function readIfThere(path: string): Promise<string | undefined> {
   }
 }
 
-function isUsable(pair: KeyPair, ca: string, hosts: readonly string[], clock: Clock): boolean {
+function isUsable(pair: KeyPair, ca: string, leaf: Leaf, hosts: readonly string[], clock: Clock): boolean {
   try {
     const certificate = new X509Certificate(pair.cert)
     const authority = new X509Certificate(ca)
     return (
       isCurrent(certificate, clock) &&
+      isOf(certificate, leaf) &&
       certificate.checkIssued(authority) &&
       certificate.verify(authority.publicKey) &&
       certificate.checkPrivateKey(createPrivateKey(pair.key)) &&
@@ -146,6 +148,11 @@ function isUsable(pair: KeyPair, ca: string, hosts: readonly string[], clock: Cl
   } catch {
     return false
   }
+}
+
+// What a name says of groups are rights: those of an earlier release may be too many.
+function isOf({ subject }: X509Certificate, leaf: Leaf): boolean {
+  return subject.split('\n').sort().join(', ') === LEAVES[leaf].name
 }
 
 function isCurrent(certificate: X509Certificate, clock: Clock): boolean {

@@ -1,14 +1,14 @@
 /** `standalone`: everything on one machine, on loopback: store, API, worker, samples; and `serve`: the API alone. */
 import { readFile, writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
-import { authorizeMasters } from '../../apiservice/auth.ts'
 import { clientCertificate } from '../../apiservice/client-certificate.ts'
+import { authorizeByRules } from '../../apiservice/rules.ts'
 import { systemClock, type Clock } from '../base/clock.ts'
 import { aborted } from '../base/aborted.ts'
 import { openLog, type Log } from '../base/log.ts'
 import { makeDirectories } from '../base/make-directories.ts'
 import { StatusError } from '../api/status.ts'
-import type { Config } from '../config.ts'
+import { WORKER_KUBECONFIG, type Config } from '../config.ts'
 import { create } from '../registry/create.ts'
 import { internalWrite } from '../registry/write.ts'
 import { collectGarbage } from '../registry/garbage-collector.ts'
@@ -27,6 +27,7 @@ import { couldNotRun, followSamples, sampleTable } from './run-samples.ts'
 import { createSampleJobs, prepareSampleRepository, SAMPLES, SAMPLES_PATH } from './samples.ts'
 import { openProgress, type Output, type ProgressDisplay } from './show-progress.ts'
 import { startWorkerProcess, type WorkerProcess } from './worker-process.ts'
+import { WORKER_RULES, WORKER_USER } from './worker-rights.ts'
 
 const HOST = '127.0.0.1'
 const GRACE_MS = 5000
@@ -78,7 +79,7 @@ async function startServer(config: Config, served: readonly ServedResource[], op
     resources: [...coreResources, ...served],
     certificates: { key: pki.server.key, cert: pki.server.cert, clientCa: pki.ca },
     authenticate: clientCertificate({ ca: pki.ca, clock }),
-    authorize: authorizeMasters,
+    authorize: authorizeByRules(new Map([[WORKER_USER, WORKER_RULES]])),
     host: HOST,
     port: config.port,
     cacheBytes: config.cacheMegabytes * 1024 * 1024,
@@ -92,9 +93,9 @@ async function startServer(config: Config, served: readonly ServedResource[], op
 async function serve(config: Config, server: ApiServer, pki: Pki, around: Surroundings & { readonly signal: AbortSignal; readonly out: Output }): Promise<void> {
   const { signal, out } = around
   const kubeconfig = resolve(config.dataDir, 'kubeconfig')
-  const workerKubeconfig = join(config.dataDir, 'worker.kubeconfig')
+  const workerKubeconfig = join(config.dataDir, WORKER_KUBECONFIG)
   await writeKubeconfig(kubeconfig, { server: server.url, ca: pki.ca, ...pki.admin, name: 'mlops-standalone' })
-  await writeKubeconfig(workerKubeconfig, { server: server.url, ca: pki.ca, ...pki.worker, name: 'mlops-worker' })
+  await writeKubeconfig(workerKubeconfig, { server: server.url, ca: pki.ca, ...pki.worker, name: WORKER_USER })
   await ensureNamespace(server, 'default')
   const controllers = runControllers(server, around)
   out.write(`mlops-apiserver serves mlops.dev on ${server.url}\nkubeconfig: ${kubeconfig}\n`)
