@@ -58,6 +58,8 @@ export interface CommitRequest {
   readonly delete?: readonly string[]
   /** It can wait: a store may carry out the commits of others first that came at the same time. */
   readonly background?: boolean
+  /** It is small and shows, steers or ends work: a store with little room may keep the last of it for such commits. */
+  readonly essential?: boolean
 }
 
 /**

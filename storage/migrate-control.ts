@@ -24,7 +24,7 @@ export async function pauseMigration(backend: Backend, resource: string, now: nu
     const key = jobKey(resource, found.job.id)
     const { message: _, ...rest } = found.job
     const job: Job = { ...rest, phase: 'Paused', reason: 'Requested', updatedAt: new Date(now).toISOString() }
-    const result = await commitOnce(backend, { compare: [{ key, modRevision: found.modRevision }], put: [{ key, value: encodeRecord(job) }] }, key)
+    const result = await commitOnce(backend, { compare: [{ key, modRevision: found.modRevision }], put: [{ key, value: encodeRecord(job) }], essential: true }, key)
     if (result.succeeded) return job
   }
 }
@@ -37,7 +37,7 @@ export async function limitMigration(backend: Backend, resource: string, rate: n
     const key = jobKey(resource, found.job.id)
     const { rateLimit: _, ...rest } = found.job
     const job: Job = { ...rest, ...(rate > 0 && { rateLimit: rate }), updatedAt: new Date(now).toISOString() }
-    const result = await commitOnce(backend, { compare: [{ key, modRevision: found.modRevision }], put: [{ key, value: encodeRecord(job) }] }, key)
+    const result = await commitOnce(backend, { compare: [{ key, modRevision: found.modRevision }], put: [{ key, value: encodeRecord(job) }], essential: true }, key)
     if (result.succeeded) return
   }
 }
@@ -55,6 +55,7 @@ export async function abortMigration(backend: Backend, resource: string, now: nu
     const result = await commitOnce(backend, {
       compare: [...end.compare, { key: recordKey, modRevision: kv?.modRevision ?? 0 }],
       put: [...(end.put ?? []), ...(job ? [{ key: recordKey, value: encodeRecord(job) }] : [])],
+      essential: true,
     }, key)
     if (result.succeeded) return job
   }

@@ -1,6 +1,6 @@
 /** What a migration would do; writes nothing. */
 import { prefixEnd } from './backend.ts'
-import type { Backend } from './backend.ts'
+import type { Backend, BackendStatus } from './backend.ts'
 import { fenceKey, parseFence, storedVersionNames } from './fence-record.ts'
 import { peekVersion } from './envelope.ts'
 import { reencode } from './object-codec.ts'
@@ -26,6 +26,8 @@ export interface DryRun {
   /** Bytes of the objects to rewrite, before and after: the store needs room for the second beside the first until it compacts. */
   readonly bytesIn: number
   readonly bytesOut: number
+  /** The store's room, where it can tell: see `BackendStatus`. */
+  readonly room?: NonNullable<BackendStatus['space']>
   /** Key and bytes of the largest object after it. */
   readonly largest: { readonly key: string; readonly bytes: number }
   /** Seconds that reading and converting took; the migration takes longer by its writes. */
@@ -64,7 +66,8 @@ export async function dryRun(options: {
     }
     onProgress?.({ done: tally.objects, total })
   }
-  return { ...tally, seconds: (clock.monotonic() - begun) / 1000 }
+  const { space: room } = await backend.status()
+  return { ...tally, ...(room && { room }), seconds: (clock.monotonic() - begun) / 1000 }
 }
 
 function count(tally: Tally, key: string, before: Uint8Array, after: Uint8Array | undefined): void {

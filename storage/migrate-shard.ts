@@ -2,7 +2,7 @@
  * The work on one shard: objects in key order, each rewritten in a transaction of its own together with the shard's checkpoint, on the condition that the object,
  * the fence, the owner's lock and the checkpoint are what they were. So the counters are exact wherever a process dies, and an owner that was away can write nothing.
  */
-import { prefixEnd } from './backend.ts'
+import { OutOfSpace, prefixEnd } from './backend.ts'
 import type { Backend, CommitRequest, CommitResult, KeyValue } from './backend.ts'
 import { commitOnce } from './commit-once.ts'
 import { peekVersion } from './envelope.ts'
@@ -40,6 +40,8 @@ export interface Run {
   /** Relative keys that have a quarantine record, with the revision of the value that is bad. */
   readonly quarantined: Map<string, number>
   fence: LoadedFence
+  /** The store has refused a write for lack of room since the last look at it. */
+  refused: boolean
   /** Set once: the shards stop at their next object. */
   halt: Halt | undefined
 }
@@ -165,7 +167,7 @@ async function commitStep(run: Run, shard: Shard, checkpoint: Checkpoint, step: 
     put: [...(step.put ?? []), { key, value: encodeRecord(checkpoint) }],
     background: true,
   }
-  const result = await run.throttle.run(() => commitOnce(run.backend, request, key))
+  const result = await commitWithRoom(run, request, key)
   if (!result) return undefined
   if (result.succeeded) {
     shard.checkpoint = checkpoint
@@ -177,6 +179,19 @@ async function commitStep(run: Run, shard: Shard, checkpoint: Checkpoint, step: 
   if (lost) run.halt = { phase: 'Lost' }
   else takeFence(run, result.current.get(fence.key))
   return result
+}
+
+// Nothing was written: it has its turn again when a look at the store finds room.
+async function commitWithRoom(run: Run, request: CommitRequest, guard: string): Promise<CommitResult | undefined> {
+  for (;;) {
+    try {
+      return await run.throttle.run(() => commitOnce(run.backend, request, guard))
+    } catch (error) {
+      if (!(error instanceof OutOfSpace)) throw error
+      run.refused = true
+      run.throttle.stop('LowSpace')
+    }
+  }
 }
 
 /** Goes on with a fence that has changed, or halts. */

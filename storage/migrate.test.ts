@@ -242,11 +242,11 @@ for (const [engine, open] of stores) {
         if (n > 10) throw new OutOfSpace('the disk is full')
         return backend.commit(request)
       })
-      assert.partialDeepStrictEqual(await run(filling), { phase: 'Paused', reason: 'NoSpace' })
+      assert.partialDeepStrictEqual(await run(filling, { roomMs: 0 }), { phase: 'Paused', reason: 'NoSpace' })
       assert.partialDeepStrictEqual(await run(intercept(backend, async (request, n) => {
         if (n > 0 || request.put?.some(({ value }) => Buffer.from(value).includes('NoSpace'))) throw new OutOfSpace('the disk is full')
         return backend.commit(request)
-      })), { phase: 'Paused', reason: 'NoSpace' })
+      }), { roomMs: 0 }), { phase: 'Paused', reason: 'NoSpace' })
       assert.partialDeepStrictEqual(await run(backend), { phase: 'Succeeded', result: { rewritten: 60 } })
     })
 

@@ -75,7 +75,7 @@ export async function migrate(options: MigrateOptions): Promise<Job> {
     const throttle = openThrottle(clock, { ...DEFAULT_LIMITS, ...options.limits })
     throttle.limit(open.job.rateLimit)
     run = {
-      backend, resource, lock, throttle, ahead: openAhead(rewriteFor(options.codec, open)), job: open.job, fence: open.fence, now: clock.now, halt: undefined,
+      backend, resource, lock, throttle, ahead: openAhead(rewriteFor(options.codec, open)), job: open.job, fence: open.fence, now: clock.now, refused: false, halt: undefined,
       quarantined: new Map(entries.map((entry) => [entry.key, entry.modRevision])),
     }
     return await new Migration(options, run, open).carryOut()
@@ -169,10 +169,9 @@ class Migration {
   }
 
   // The other shards stop at their next object, so that nothing runs on behind an error.
-  #fail(error: unknown): void {
-    const full = error instanceof OutOfSpace
-    this.#halt(full ? { phase: 'Paused', reason: NO_SPACE, message: error.message } : { phase: 'Paused', reason: 'Failed' })
-    if (!full) throw error
+  #fail(error: unknown): never {
+    this.#halt({ phase: 'Paused', reason: 'Failed' })
+    throw error
   }
 
   /** The proof; undefined: it found objects that cannot be used, or was interrupted; a text: why the job has failed. */
@@ -232,7 +231,7 @@ class Migration {
       const job = this.#stamped(change)
       const key = jobKey(this.#options.resource, job.id)
       const known = this.#jobRevision
-      const request = { compare: [{ key, modRevision: known }, this.#lock.compare], put: [{ key, value: encodeRecord(job) }] }
+      const request = { compare: [{ key, modRevision: known }, this.#lock.compare], put: [{ key, value: encodeRecord(job) }], essential: true }
       const result = await commitOnce(this.#options.backend, request, key)
       if (result.succeeded) {
         this.#job = job
@@ -261,7 +260,7 @@ class Migration {
       // Whoever paused or aborted it has recorded that.
       if (!kv || !found || found.phase === 'Aborted' || found.phase === 'Paused') return found ?? this.#job
       const job: Job = { ...found, phase: halt.phase, reason: halt.reason, ...(halt.message !== undefined && { message: halt.message }), updatedAt: new Date(this.#options.clock.now()).toISOString() }
-      const request = { compare: [{ key, modRevision: kv.modRevision }, this.#lock.compare], put: [{ key, value: encodeRecord(job) }] }
+      const request = { compare: [{ key, modRevision: kv.modRevision }, this.#lock.compare], put: [{ key, value: encodeRecord(job) }], essential: true }
       const result = await commitOnce(backend, request, key).catch((error: unknown) => {
         if (error instanceof OutOfSpace && halt.phase === 'Paused') return undefined
         throw error
@@ -291,7 +290,8 @@ class Migration {
       const phase = kv ? parseJob(kv).phase : 'Aborted'
       if (phase === 'Aborted' || phase === 'Paused') this.#halt({ phase, reason: 'Requested' })
       else this.#adopt(kv as KeyValue)
-      const { hold, giveUp } = this.#stopConditions(status)
+      const { hold, giveUp } = this.#stopConditions(status, this.#run.refused)
+      this.#run.refused = false
       if (giveUp !== undefined) this.#halt({ phase: 'Paused', reason: NO_SPACE, message: giveUp })
       if (!this.#run.halt) this.#run.throttle.stop(hold)
     } catch (err) {

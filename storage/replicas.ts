@@ -123,7 +123,7 @@ export async function register(options: RegisterOptions, fence: LoadedFence): Pr
   const state: RegistrationState = { announcement: options.announcement, lease: await backend.lease(LEASE_SECONDS) }
   if (options.exclusive) await forgetOthers(backend, resource)
   try {
-    const result = await backend.commit({ compare: [{ key: fenceKey(resource), modRevision: fence.modRevision }], put: announce(options, state) })
+    const result = await backend.commit({ compare: [{ key: fenceKey(resource), modRevision: fence.modRevision }], put: announce(options, state), essential: true })
     if (result.succeeded) return keepRegistered(options, state)
   } catch (error) {
     if (!(error instanceof LeaseExpired)) throw error
@@ -165,7 +165,7 @@ function keepRegistered(options: RegisterOptions, state: RegistrationState): Reg
       seen = Number.NEGATIVE_INFINITY
     }
     if (closed || clock.monotonic() - seen < SEEN_EVERY_MS) return
-    await backend.commit({ compare: [], put: announce(options, state) })
+    await backend.commit({ compare: [], put: announce(options, state), essential: true })
     seen = clock.monotonic()
   }
   function tick(): void {
@@ -179,7 +179,7 @@ function keepRegistered(options: RegisterOptions, state: RegistrationState): Reg
     id: state.announcement.id,
     async update(change) {
       state.announcement = { ...state.announcement, ...change }
-      if (!closed) await backend.commit({ compare: [], put: announce(options, state) })
+      if (!closed) await backend.commit({ compare: [], put: announce(options, state), essential: true })
     },
     async close() {
       if (closed) return

@@ -26,10 +26,10 @@ test('files are for the owner only, and the owner is named while the store is op
   await using backend = await open(directory)
   await put(backend, 'a', '1')
   assert.equal(mode(directory), '700')
-  assert.deepEqual(readdirSync(directory).map((name) => `${name} ${mode(directory, name)}`), ['store.db 600', 'store.db-wal 600', 'store.pid 600'])
+  assert.deepEqual(readdirSync(directory).map((name) => `${name} ${mode(directory, name)}`), ['store.db 600', 'store.db-wal 600', 'store.pid 600', 'store.reserve 600'])
   assert.equal(readFileSync(join(directory, 'store.pid'), 'utf8'), `${process.pid}\n`)
   await backend.close()
-  assert.deepEqual(readdirSync(directory), ['store.db'])
+  assert.deepEqual(readdirSync(directory), ['store.db', 'store.reserve'])
 })
 
 test('a second opening is refused with the owner and the directory, in this process and in another', async () => {

@@ -4,10 +4,13 @@ import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { makeDirectories } from '../src/base/make-directories.ts'
 import { StoreLocked } from './sqlite-protocol.ts'
+import { openRoom } from './sqlite-room.ts'
+import type { Room } from './sqlite-room.ts'
 
 /** An open directory. */
 export interface Directory {
   readonly database: DatabaseSync
+  readonly room: Room
   /** Bytes of the database and its write-ahead log. */
   size(): number
   /** Writes everything into the database file, closes it and gives the lock back. */
@@ -50,6 +53,7 @@ export function openDirectory(directory: string): Directory {
   }
   return {
     database,
+    room: openRoom(database, file),
     size: () => fileSize(file) + fileSize(`${file}-wal`),
     close() {
       // Before the lock goes: afterwards the file may be that of the next owner.

@@ -1,6 +1,6 @@
 /** What the threads of the embedded store say to each other. Only plain data: it is cloned on the way. */
 import { Compacted, FutureRevision, OutOfSpace, BackendError } from './backend.ts'
-import type { CommitRequest, KeyValue, RangeRequest, WatchBatch, WatchEvent } from './backend.ts'
+import type { BackendStatus, CommitRequest, KeyValue, RangeRequest, WatchBatch, WatchEvent } from './backend.ts'
 import type { LogRequest } from './event-feed.ts'
 
 /** Given to the worker when it starts. */
@@ -21,8 +21,8 @@ export interface Calls {
   readonly log: { params: LogRequest; result: WatchBatch }
   readonly compact: { params: number; result: void }
   readonly checkpoint: { params: void; result: void }
-  /** Bytes on disk. */
-  readonly size: { params: void; result: number }
+  /** Bytes on disk, and the disk's room. */
+  readonly size: { params: void; result: Pick<BackendStatus, 'bytes' | 'space'> }
   /** The last call: answered when the files are closed. */
   readonly close: { params: void; result: void }
 }

@@ -4,9 +4,10 @@ import type { RangeRequest } from './backend.ts'
 import { isFull } from './sqlite-directory.ts'
 import type { Directory } from './sqlite-directory.ts'
 import { toFailure } from './sqlite-protocol.ts'
-import type { Call, Reply } from './sqlite-protocol.ts'
+import type { Call, CommitOutcome, Reply } from './sqlite-protocol.ts'
 import { checkReadable } from './sqlite-reads.ts'
 import type { Reads } from './sqlite-reads.ts'
+import { isEssential } from './sqlite-room.ts'
 import type { Sweep } from './sqlite-sweep.ts'
 import { transaction, writeMeta } from './sqlite-tables.ts'
 import type { Write, Writes } from './sqlite-writes.ts'
@@ -90,12 +91,13 @@ export class Service {
         return { id, result: reads.log(call.params, writes.revision) }
       case 'compact':
         this.#compact(call.params)
+        directory.room.keep()
         return { id, result: undefined }
       case 'checkpoint':
         directory.database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
         return { id, result: undefined }
       case 'size':
-        return { id, result: directory.size() }
+        return { id, result: { bytes: directory.size(), space: directory.room.measure() } }
       case 'close':
         this.#closing = call
         return undefined
@@ -143,11 +145,32 @@ export class Service {
   }
 
   #write(calls: readonly Call[]): Reply[] {
-    const outcomes = this.#store.writes.run(calls.map(toWrite))
+    const writes = calls.map(toWrite)
+    const admitted = this.#admit(writes)
+    const outcomes = this.#run(writes.filter((_, i) => admitted[i]))
+    let next = 0
     return calls.map(({ id }, i) => {
-      const outcome = outcomes[i]!
+      const outcome = admitted[i] ? outcomes[next++]! : new OutOfSpace('the disk has too little room, nothing was written')
       return outcome instanceof OutOfSpace ? { id, failure: toFailure(outcome)! } : { id, result: outcome }
     })
+  }
+
+  #admit(writes: readonly Write[]): boolean[] {
+    const { directory, writes: into } = this.#store
+    const admitted = directory.room.admit(writes)
+    if (!admitted.includes(false)) return admitted
+    into.relieve()
+    return directory.room.admit(writes)
+  }
+
+  // What is essential gets the room that was kept for it.
+  #run(writes: readonly Write[]): (CommitOutcome | OutOfSpace)[] {
+    const { directory, writes: into } = this.#store
+    const outcomes = into.run(writes)
+    const waiting = writes.filter((write, i) => outcomes[i] instanceof OutOfSpace && isEssential(write))
+    if (waiting.length === 0 || !directory.room.release()) return outcomes
+    const again = new Map(into.run(waiting).map((outcome, i) => [waiting[i]!, outcome]))
+    return outcomes.map((outcome, i) => again.get(writes[i]!) ?? outcome)
   }
 }
 

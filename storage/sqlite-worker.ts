@@ -3,15 +3,17 @@
  * one before, so that their writes share a transaction.
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { openDirectory } from './sqlite-directory.ts'
+import { isFull, openDirectory } from './sqlite-directory.ts'
 import { DirectoryUnusable, StoreLocked } from './sqlite-protocol.ts'
 import type { Call, Failure, Hello, Reply, WorkerStart } from './sqlite-protocol.ts'
 import { prepareReads } from './sqlite-reads.ts'
+import type { Room } from './sqlite-room.ts'
 import { Service } from './sqlite-service.ts'
 import type { Store } from './sqlite-service.ts'
 import { prepareSweep } from './sqlite-sweep.ts'
 import { createTables, readMeta } from './sqlite-tables.ts'
 import { prepareWrites } from './sqlite-writes.ts'
+import type { Writes } from './sqlite-writes.ts'
 
 const port = parentPort!
 
@@ -21,11 +23,24 @@ function openStore({ directory: path, firstRevision }: WorkerStart): Store {
   try {
     createTables(database, path, firstRevision)
     const writes = prepareWrites(database)
-    writes.endLeases()
+    endLeases(writes, directory.room)
+    directory.room.keep()
     return { directory, writes, reads: prepareReads(database), sweep: prepareSweep(database), compactedRevision: readMeta(database, 'compacted') }
   } catch (err) {
     directory.close()
     throw err
+  }
+}
+
+// A full disk must not keep the store from being opened.
+function endLeases(writes: Writes, room: Room): void {
+  try {
+    writes.endLeases()
+  } catch (err) {
+    if (!isFull(err)) throw err
+    writes.relieve()
+    room.release()
+    writes.endLeases()
   }
 }
 

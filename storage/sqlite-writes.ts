@@ -18,8 +18,10 @@ export interface Writes {
    * that fit are written; for the others there is an OutOfSpace. Anything thrown means that nobody knows what is on the disk.
    */
   run(writes: readonly Write[]): (CommitOutcome | OutOfSpace)[]
-  /** Ends every lease: those of an earlier process. */
+  /** Ends every lease: those of an earlier process. Throws when there is no room for that. */
   endLeases(): void
+  /** Empties the write-ahead log into the database: most of its pages are there already, so this may give room. */
+  relieve(): void
 }
 
 /** A row of the log, as the newest of its key. */
@@ -115,10 +117,10 @@ export function prepareWrites(database: DatabaseSync): Writes {
       const ended = leases.all().map((row): Write => ({ endLease: row.lease as string }))
       if (ended.length > 0) runTogether(ended)
     },
+    relieve: () => relieve(database),
   }
 }
 
-/** Empties the write-ahead log into the database: most of its pages are there already, so this may give room. */
 function relieve(database: DatabaseSync): void {
   try {
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')

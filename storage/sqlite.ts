@@ -2,7 +2,6 @@
  * The embedded store: SQLite in a worker thread, durable when a commit resolves, for one process at a time. Many commits share one
  * transaction; the event loop stays free. See sqlite-worker.ts for the work and sqlite-tables.ts for the layout.
  */
-import { statfs } from 'node:fs/promises'
 import type { Clock } from '../src/base/clock.ts'
 import type { Log } from '../src/base/log.ts'
 import type { Backend, CommitRequest, CommitResult, KeyValue, WatchEvent } from './backend.ts'
@@ -18,8 +17,6 @@ import type { Link } from './sqlite-link.ts'
 export { DirectoryUnusable, StoreLocked } from './sqlite-protocol.ts'
 
 const COMPACT_AFTER_MS = 5 * 60_000
-/** Of the disk, and bytes, what work that can wait leaves to others. */
-const [RESERVE, MOST_RESERVED] = [0.05, 256 * 1024 * 1024]
 const REVISION_EPOCH = Date.UTC(2020, 0, 1)
 
 export interface SqliteOptions {
@@ -50,7 +47,7 @@ export async function openSqlite({ directory, clock, log, compactAfterMs = COMPA
   const leases = openLeaseTable(clock, async (id) => {
     await link.call('endLease', id, { onResult: ({ events, revision }) => feed.publish(events, revision) })
   })
-  const backend = createBackend(directory, link, feed, leases, () => compactor.stop())
+  const backend = createBackend(link, feed, leases, () => compactor.stop())
   const compactor = startCompactor({
     clock,
     log,
@@ -71,7 +68,7 @@ function firstRevision(clock: Clock): number {
   return Math.max(1, Math.floor((clock.now() - REVISION_EPOCH) * 100))
 }
 
-function createBackend(directory: string, link: Link, feed: EventFeed, leases: LeaseTable, stopCompactor: () => void): Backend {
+function createBackend(link: Link, feed: EventFeed, leases: LeaseTable, stopCompactor: () => void): Backend {
   let compacted = link.compactedRevision
   const backend: Backend = {
     get: (key) => link.call('get', key),
@@ -100,10 +97,8 @@ function createBackend(directory: string, link: Link, feed: EventFeed, leases: L
         },
       }),
     async status() {
-      const [bytes, disk] = await Promise.all([link.call('size', undefined), statfs(directory)])
-      const limitBytes = disk.blocks * disk.bsize
-      const space = { limitBytes, freeBytes: disk.bavail * disk.bsize, reserveBytes: Math.min(limitBytes * RESERVE, MOST_RESERVED) }
-      return { engine: 'sqlite', revision: feed.revision, compactedRevision: compacted, bytes, space }
+      const size = await link.call('size', undefined)
+      return { engine: 'sqlite', revision: feed.revision, compactedRevision: compacted, ...size }
     },
     async close() {
       stopCompactor()
@@ -120,8 +115,8 @@ async function commit(request: CommitRequest, link: Link, feed: EventFeed, lease
   checkCommitRequest(request)
   for (const { lease } of request.put ?? []) if (lease !== undefined) leases.check(lease)
   const put = (request.put ?? []).map((item) => ({ ...item, value: exact(item.value) }))
-  const { compare, delete: deleted = [], background = false } = request
-  const outcome = await link.call('commit', { compare, put, delete: deleted, background }, {
+  const { compare, delete: deleted = [], background = false, essential = false } = request
+  const outcome = await link.call('commit', { compare, put, delete: deleted, background, essential }, {
     onResult(result) {
       if (result.succeeded && result.events.length > 0) feed.publish(result.events.map((event, i) => withValue(event, put[i]?.value)), result.revision)
     },

@@ -83,8 +83,13 @@ export function describeProgress({ phase, rate, etaSeconds, limitedBy, counters 
     ...(etaSeconds === undefined ? [] : [`ETA ${formatSeconds(etaSeconds)}`]),
     `${formatCount(counters.conflicts)} conflicts`,
     ...(counters.quarantined > 0 ? [`${formatCount(counters.quarantined)} quarantined`] : []),
-    ...(limitedBy === undefined ? [] : [`limited by ${limitedBy}`]),
+    ...(limitedBy === undefined ? [] : [isShort({ limitedBy }) ? 'waiting for room in the store' : `limited by ${limitedBy}`]),
   ].join(', ')
+}
+
+/** Whether it holds still because the store has too little room. */
+export function isShort({ limitedBy }: Pick<Migration, 'limitedBy'>): boolean {
+  return limitedBy === 'LowSpace'
 }
 
 function formatSeconds(seconds: number): string {
@@ -110,11 +115,19 @@ export function describeDryRun(run: DryRun): string[] {
   return [
     `${plural(objects)}: ${formatCount(rewritten)} would be rewritten, ${formatCount(current)} already at ${target}, ${formatCount(quarantined)} cannot be used; nothing was written`,
     `now: ${byVersion(run.byVersion)}`,
-    `rewriting takes ${formatBytes(bytesIn)} to ${formatBytes(bytesOut)}; until the store compacts it needs room for both`,
+    `rewriting takes ${formatBytes(bytesIn)} to ${formatBytes(bytesOut)}; until the store compacts it needs room for both${describeRoom(run)}`,
     ...(largest.bytes > 0 ? [`largest: ${largest.key}, ${formatBytes(largest.bytes)}`] : []),
     `reading and converting took ${seconds.toFixed(1)} s`,
     ...bad.map(({ key, class: problem, message }) => `bad: ${key} (${problem}): ${message}`),
   ]
+}
+
+// Each object is written with its index entries and the record of how far it is: twice its bytes is never too little for that.
+function describeRoom({ bytesOut, room }: DryRun): string {
+  if (!room) return ''
+  const free = Math.max(0, room.freeBytes - room.reserveBytes)
+  const has = `, and has ${formatBytes(free)} for it`
+  return free >= 2 * bytesOut ? has : `${has}: it may have to wait for room on the way`
 }
 
 /** What a scan found. */

@@ -2,7 +2,7 @@
 import { Refused } from '../../../storage/refused.ts'
 import type { Migration, StorageAdmin } from '../../registry/storage-admin.ts'
 import { openProgress, type ProgressDisplay } from '../show-progress.ts'
-import { describeAccount, describeDryRun, describeProgress, isAtWork } from './describe.ts'
+import { describeAccount, describeDryRun, describeProgress, isAtWork, isShort } from './describe.ts'
 import { INTERRUPTED, migrationExitCode } from './exit-code.ts'
 import { chooseResource, runStorageCommand, type CommandContext, type CommandOptions } from './run-command.ts'
 
@@ -124,13 +124,14 @@ interface MigrationDisplay {
 
 function openDisplay({ err, clock }: CommandContext, resource: string): MigrationDisplay {
   const display: ProgressDisplay = openProgress(err)
-  let shown = { phase: '', at: Number.NEGATIVE_INFINITY }
+  let shown = { phase: '', short: false, at: Number.NEGATIVE_INFINITY }
   return {
     update(migration) {
       const { phase, done, total } = migration
       const now = clock.monotonic()
-      if (!err.isTTY && shown.phase === phase && now - shown.at < LINE_MS) return
-      shown = { phase, at: now }
+      const short = isShort(migration)
+      if (!err.isTTY && shown.phase === phase && shown.short === short && now - shown.at < LINE_MS) return
+      shown = { phase, short, at: now }
       const place = err.isTTY ? '' : `${done} of ${total}, `
       display.update(resource, { done, total: Math.max(total, done), message: place + describeProgress(migration) })
     },
