@@ -35,10 +35,15 @@ test('set-version: the version enters with the same record, on the condition of 
   assert.deepEqual([back.epoch, back.encodingVersion, back.storedVersions, (back as unknown as { future: number }).future], [5, 'v1beta1', fence.storedVersions, 1])
 })
 
-test('going below the rollback floor is asked for, and lowers it', () => {
+test('going below the rollback floor is asked for each time, and coming back from there is not', () => {
   assert.throws(() => setTo('v1alpha1'), { reason: 'BelowRollbackFloor', exitCode: 3 })
   const made = record(setTo('v1alpha1', {}, { acceptRollback: true }))
-  assert.deepEqual([made.encodingVersion, made.rollbackFloor], ['v1alpha1', 'v1alpha1'])
+  assert.deepEqual([made.encodingVersion, made.rollbackFloor], ['v1alpha1', 'v1beta1'])
+  const [low, high] = [{ encodingVersion: 'v1alpha1' }, { rollbackFloor: 'v1' }]
+  assert.equal(record(setTo('v1', low)).encodingVersion, 'v1')
+  assert.equal(record(setTo('v1beta1', { ...low, ...high })).encodingVersion, 'v1beta1')
+  assert.throws(() => setTo('v1alpha1', { encodingVersion: 'v1beta1', ...high }), { reason: 'BelowRollbackFloor' })
+  assert.throws(() => setTo('v1beta1', { encodingVersion: 'unknown', ...high }), { reason: 'BelowRollbackFloor' })
   assert.equal(record(setTo('v1beta1')).rollbackFloor, 'v1beta1')
 })
 

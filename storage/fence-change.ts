@@ -38,7 +38,7 @@ export interface ChangeOptions {
 /**
  * Writes objects at `version` from now on. `version` enters storedVersions with the same record, so before any object has it. Holds only while no replica
  * has come or changed since `replicasRevision`, at which all were found able. Throws Refused for a job that has not ended, a mode other than ReadWrite,
- * a retired version, or one below the rollback floor: `order` has all versions, oldest first, and `acceptRollback` lowers the floor.
+ * a retired version, or one below the rollback floor: `order` has all versions, oldest first, and `acceptRollback` goes below it, this once.
  */
 export function setVersion(
   { resource, fence }: ChangeOptions,
@@ -59,7 +59,9 @@ export function setVersion(
     throw new Refused('RetiredVersion', `${version} of ${resource} is retired: no object may be stored at it again`)
   }
   if (!order.includes(version)) throw new Refused('UnknownVersion', `${resource} has no version ${version}; it has ${order.join(', ')}`)
-  const below = order.indexOf(version) < order.indexOf(fence.rollbackFloor)
+  // From further below, the way up is no rollback.
+  const [to, from, floor] = [version, fence.encodingVersion, fence.rollbackFloor].map((name) => order.indexOf(name)) as [number, number, number]
+  const below = to < floor && (to < from || from < 0)
   if (below && !change.acceptRollback) {
     throw new Refused('BelowRollbackFloor', `${version} of ${resource} is older than the rollback floor ${fence.rollbackFloor}: ask for it with --accept-rollback`)
   }
@@ -80,7 +82,6 @@ export function setVersion(
       epoch,
       encodingVersion: version,
       storedVersions: known ? fence.storedVersions : [...fence.storedVersions, entry],
-      ...(below && { rollbackFloor: version }),
     },
     [unchangedSince(replicaPrefix(resource), change.replicasRevision)],
   )

@@ -88,6 +88,23 @@ test('at its end what waits is told, and runs no more, at whatever rate', async 
   assert.ok(ran > 0 && ran < 5, `${ran}`)
 })
 
+test('what held it back is time that passed, and nobody is blamed before the first look', async () => {
+  const { throttle, state, pass } = load({})
+  assert.equal(throttle.limitedBy, undefined)
+  await pass(1)
+  throttle.stop('NoSpace')
+  // Sixteen commits wait.
+  await pass(3)
+  assert.deepEqual([...throttle.waited], [['NoSpace', 3000]])
+  throttle.stop(undefined)
+  throttle.limit(50)
+  await pass(4)
+  const rated = throttle.waited.get('Rate') ?? 0
+  assert.ok(rated > 3000 && rated <= 4000, `${rated}`)
+  assert.equal(throttle.waited.get('NoSpace'), 3000)
+  state.over = true
+})
+
 test('a fixed rate, where it is asked for', async () => {
   const { throttle, state, pass } = load({})
   throttle.limit(50)

@@ -27,7 +27,7 @@ const BUSY_RATE = 20
 
 export interface Throttle {
   readonly limitedBy: LimitedBy | undefined
-  /** Milliseconds by reason for which it held the migration back. */
+  /** Milliseconds by reason for which it held the migration back: time that passed, however many commits waited in it. */
   readonly waited: ReadonlyMap<string, number>
   /** Runs a commit when its turn comes, and learns from its revision how many commits others made meanwhile; undefined: it was ended before. */
   run<T extends { readonly revision: number }>(commit: () => Promise<T>): Promise<T | undefined>
@@ -45,7 +45,7 @@ export function openThrottle(clock: Clock, limits: ThrottleLimits): Throttle {
 }
 
 class AdaptiveThrottle implements Throttle {
-  readonly waited = new Map<string, number>()
+  readonly #waited = new Map<string, number>()
   readonly #clock: Clock
   readonly #limits: ThrottleLimits
   readonly #queue: (() => void)[] = []
@@ -53,8 +53,8 @@ class AdaptiveThrottle implements Throttle {
   #running = 0
   #stopped: string | undefined
   #slow = false
-  // Careful until the first look says that nobody else writes.
-  #busy = true
+  /** What the last look found; before the first one nobody knows. */
+  #busy: boolean | undefined
   #latencies: number[] = []
   #periodStart: number
   #own = 0
@@ -64,6 +64,8 @@ class AdaptiveThrottle implements Throttle {
   #timer: Timer | undefined
   #ended = false
   #nextAt: number
+  /** Since when commits have waited for a reason that is not accounted for yet. */
+  #heldSince: number | undefined
 
   constructor(clock: Clock, limits: ThrottleLimits) {
     this.#clock = clock
@@ -79,26 +81,38 @@ class AdaptiveThrottle implements Throttle {
     return this.#rate === undefined ? undefined : 'Rate'
   }
 
+  get waited(): ReadonlyMap<string, number> {
+    this.#account()
+    return this.#waited
+  }
+
   stop(reason: string | undefined): void {
+    this.#account()
     this.#stopped = reason
     this.#wake()
   }
 
   limit(rate: number | undefined): void {
     if (rate === this.#rate) return
+    this.#account()
     this.#rate = rate
     this.#nextAt = this.#clock.monotonic()
     this.#wake()
   }
 
   end(): void {
+    this.#account()
     this.#ended = true
     this.#timer?.cancel()
     for (const go of this.#queue.splice(0)) go()
+    this.#heldSince = undefined
   }
 
   async run<T extends { readonly revision: number }>(commit: () => Promise<T>): Promise<T | undefined> {
-    await this.#acquire()
+    if (this.#ended) return undefined
+    const turn = new Promise<void>((resolve) => this.#queue.push(resolve))
+    this.#wake()
+    await turn
     if (this.#ended) return undefined
     const start = this.#clock.monotonic()
     try {
@@ -114,23 +128,16 @@ class AdaptiveThrottle implements Throttle {
     }
   }
 
-  async #acquire(): Promise<void> {
-    const start = this.#clock.monotonic()
-    if (this.#ended) return
-    const turn = new Promise<void>((resolve) => this.#queue.push(resolve))
-    this.#wake()
-    await turn
-    const waited = this.#clock.monotonic() - start
-    if (waited > 0) this.#account(waited)
+  // The time until now is that of the reason until now: called before that may change.
+  #account(): void {
+    const [now, since, reason] = [this.#clock.monotonic(), this.#heldSince, this.limitedBy]
+    if (since !== undefined && reason !== undefined && now > since) this.#waited.set(reason, (this.#waited.get(reason) ?? 0) + now - since)
+    this.#heldSince = this.#queue.length > 0 ? now : undefined
   }
 
-  #account(ms: number): void {
-    const reason = this.limitedBy
-    if (reason !== undefined) this.waited.set(reason, (this.waited.get(reason) ?? 0) + ms)
-  }
-
+  // Careful until the first look says that nobody else writes.
   #allowed(): number {
-    return this.#busy ? Math.min(this.#window, this.#limits.inFlightBusy) : this.#window
+    return this.#busy !== false ? Math.min(this.#window, this.#limits.inFlightBusy) : this.#window
   }
 
   // A place is handed on, so that nobody who comes meanwhile takes it. Who came last goes first: a few shards are worked on one after another, and the store has
@@ -140,6 +147,7 @@ class AdaptiveThrottle implements Throttle {
       this.#running++
       this.#queue.pop()!()
     }
+    this.#account()
   }
 
   // With a fixed rate the next one has its moment; it is waited for by one timer for all.
@@ -160,6 +168,7 @@ class AdaptiveThrottle implements Throttle {
     const now = this.#clock.monotonic()
     const elapsed = now - this.#periodStart
     if (elapsed < PERIOD_MS) return
+    this.#account()
     const sorted = this.#latencies.toSorted((a, b) => a - b)
     const p99 = sorted[Math.floor(sorted.length * 0.99)] ?? 0
     if (p99 > this.#limits.slowMs) this.#window = Math.max(1, this.#window >> 1)

@@ -40,6 +40,11 @@ for (const [engine, open] of stores) {
       assert.deepEqual([deep.proof.keys, deep.proof.undecodable, deep.proof.byVersion, deep.complete], [10, 7, { v1beta1: 3 }, true])
       assert.deepEqual((await listQuarantine(backend, RESOURCE)).map((entry) => entry.key), bad.map(([key]) => key))
       assert.equal((await readProof(backend, RESOURCE))?.undecodable, 7)
+      // A later look does not make them newer, and tells of them anew when they are other values.
+      await put(backend, 'ns/key', sealTwin({ key: 'ns/key', text: 'y' }, 'v1', { key: 'ns/other' }))
+      const later = await verify({ ...scan, now: () => 60_000, backend, deep: true })
+      const since = (entries: readonly { readonly key: string; readonly since: string }[]) => entries.filter((entry) => !entry.since.startsWith('1970-01-01T00:00:00')).map(({ key }) => key)
+      assert.deepEqual([since(later.bad), since(await listQuarantine(backend, RESOURCE))], [['ns/key'], ['ns/key']])
     })
 
     test('the digest is of what the objects are, not of how they are stored', async () => {

@@ -10,7 +10,7 @@ import { proofKey, type Proof } from './fence-change.ts'
 import { fenceKey, parseFence } from './fence-record.ts'
 import { examine, undecodableClass } from './object-codec.ts'
 import type { ObjectCodec, UndecodableClass } from './object-codec.ts'
-import { quarantineEntry, quarantinePut } from './quarantine.ts'
+import { listQuarantine, quarantineEntry, quarantinePut } from './quarantine.ts'
 import type { QuarantineEntry } from './quarantine.ts'
 import { nextPageLimit } from './scan-page.ts'
 
@@ -130,8 +130,12 @@ function examineEnvelope(codec: ObjectCodec, value: Uint8Array): { problem: Unde
 /** Scans, puts what is bad into quarantine, and keeps the proof for `trim` and `status`. */
 export async function verify(options: VerifyOptions): Promise<Verification> {
   const { backend, resource } = options
-  const found = await scanObjects(options)
-  for (const entry of found.bad) {
+  const scanned = await scanObjects(options)
+  const known = new Map((await listQuarantine(backend, resource)).map((entry) => [entry.key, entry]))
+  // What was seen before has been bad since then.
+  const bad = scanned.bad.map((entry) => (known.get(entry.key)?.modRevision === entry.modRevision ? { ...entry, since: known.get(entry.key)!.since } : entry))
+  const found = { ...scanned, bad }
+  for (const entry of bad) {
     await backend.commit({ compare: [{ key: `data/${resource}/${entry.key}`, modRevision: entry.modRevision }], put: [quarantinePut(resource, entry)] })
   }
   await backend.commit({ compare: [], put: [{ key: proofKey(resource), value: Buffer.from(JSON.stringify({ ...found.proof, digest: found.digest })) }] })
