@@ -74,7 +74,7 @@ class Election {
     const { clock, signal, log } = this.options
     while (!signal.aborted) {
       try {
-        if (await this.tryOnce(signal)) return true
+        if (await this.within(RENEW_DEADLINE_MS, signal)) return true
       } catch (error) {
         if (!signal.aborted) log.warn('the Lease cannot be had, trying again', { err: error })
       }

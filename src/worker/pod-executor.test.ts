@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { silentLog } from '../base/log.ts'
+import { AsyncQueue } from './async-queue.ts'
 import { FakeCluster } from './cluster.fixture.ts'
 import { runController } from './controller.ts'
 import { type FakeClock, fakeClock, settle } from './fake-clock.fixture.ts'
 import { makeJob, makeReport } from './job.fixture.ts'
 import { isFinished, type Job } from './job.ts'
-import { ApiError } from './job-client.ts'
+import { ApiError, type WatchEvent } from './job-client.ts'
 import { isTerminal, podNameOf } from './pod.ts'
 import { cloned, ended, makePodState, type PodShape, running, waiting } from './pod.fixture.ts'
 import { openPodExecutor } from './pod-executor.ts'
@@ -181,6 +182,12 @@ test('the next worker takes up what the last one has left, also what has ended m
   await second.stop()
 })
 
+function hearNothing(signal: AbortSignal): AsyncQueue<WatchEvent> {
+  const queue = new AsyncQueue<WatchEvent>()
+  signal.addEventListener('abort', () => queue.close())
+  return queue
+}
+
 test('a worker that was paused before it made a pod does not run an attempt that is over', async () => {
   const cluster = new FakeCluster()
   const clock = fakeClock()
@@ -194,7 +201,7 @@ test('a worker that was paused before it made a pod does not run an attempt that
   const abort = new AbortController()
   const old = (async () => {
     const executor = await openPodExecutor({ client: slow, settings: { image: 'us:1' }, clock, log: silentLog }, abort.signal)
-    await runController({ client: { ...jobs, watch: async function* (_version, signal) { await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve())) } }, executor, concurrency: 2, fenced: true, clock, log: silentLog, signal: abort.signal })
+    await runController({ client: { ...jobs, watch: (_version, signal) => hearNothing(signal) }, executor, concurrency: 2, fenced: true, clock, log: silentLog, signal: abort.signal })
   })()
   await clock.advance(1_000)
   assert.equal(cluster.job().status?.attempts, 1)
