@@ -1,12 +1,14 @@
 /** A disk that has become read-only, and one with little room, under a store that is there. Need root for the mount. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { rmSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentLog } from '../../src/base/log.ts'
-import { contents, fill, run, setEncoding } from '../../storage/migrate.fixture.ts'
+import { OutOfSpace } from '../../storage/backend.ts'
+import { contents, fill, name, RESOURCE, run, setEncoding } from '../../storage/migrate.fixture.ts'
+import { abortMigration, pauseMigration } from '../../storage/migrate.ts'
 import { DirectoryUnusable, openSqlite } from '../../storage/sqlite.ts'
 import { runProduct } from '../product.ts'
 import { mountSmallDisk } from '../small-disk.ts'
@@ -48,4 +50,62 @@ test('little room on the disk: a migration is not begun, others write on; with r
   assert.ok((await backend.commit({ compare: [], put: [{ key: 'other', value: Buffer.from('x') }] })).succeeded)
   rmSync(ballast)
   assert.deepEqual([(await run(backend)).phase, (await contents(backend)).every(({ version }) => version === 'v1')], ['Succeeded', true])
+})
+
+test('a migration for which there is too little room: it waits for room before others lack it, and on a full disk the store can be opened, shown and the migration ended', async (t) => {
+  const mounted = mountSmallDisk('size=32m')
+  if (typeof mounted === 'string') return t.skip(mounted)
+  using disk = mounted
+  const ballast = join(disk.path, 'ballast')
+  const free = (): number => {
+    const { bavail, bsize } = statfsSync(disk.path)
+    return bavail * bsize
+  }
+  const texts = Object.fromEntries(Array.from({ length: 2000 }, (_, i) => [name(i), 'x'.repeat(3000)]))
+  {
+    await using backend = await open(disk.path)
+    await fill(backend, 2000, { texts })
+    await setEncoding(backend, 'v1')
+  }
+  {
+    await using backend = await open(disk.path)
+    writeFileSync(ballast, Buffer.alloc(free() - 6_000_000))
+    let [least, waiting] = [Number.POSITIVE_INFINITY, 0]
+    const stop = new AbortController()
+    const migrating = run(backend, {
+      signal: stop.signal,
+      onProgress({ limitedBy }) {
+        least = Math.min(least, free())
+        if (limitedBy === 'LowSpace' && ++waiting === 3) stop.abort()
+      },
+    })
+    const shortened = await migrating
+    assert.deepEqual([shortened.phase, shortened.reason], ['Paused', 'Interrupted'])
+    assert.ok(waiting >= 3)
+    assert.ok(least > 500_000, `${least}`)
+    const { space } = await backend.status()
+    assert.ok(space && space.freeBytes < space.reserveBytes, JSON.stringify(space))
+    // Others write on, until they too must leave the last of it.
+    let others = 0
+    while (await backend.commit({ compare: [], put: [{ key: `other/${others}`, value: Buffer.alloc(50_000) }] }).catch((error: unknown) => assert.ok(error instanceof OutOfSpace))) others++
+    assert.ok(others > 0)
+    // A replica that dies, on a disk that somebody else fills to the brim.
+    const lease = await backend.lease(60)
+    await backend.commit({ compare: [], put: [{ key: 'replica', value: Buffer.from('x'), lease: lease.id }], essential: true })
+    assert.throws(() => writeFileSync(join(disk.path, 'brim'), Buffer.alloc(16_000_000)), { code: 'ENOSPC' })
+    assert.equal(free(), 0)
+    await pauseMigration(backend, RESOURCE, 0)
+    await lease.revoke()
+  }
+  {
+    await using backend = await open(disk.path)
+    assert.equal((await contents(backend)).length, 2000)
+    assert.equal((await abortMigration(backend, RESOURCE, 0))?.phase, 'Aborted')
+    await assert.rejects(run(backend), { reason: 'LowSpace' })
+  }
+  for (const file of ['ballast', 'brim']) rmSync(join(disk.path, file))
+  await using backend = await open(disk.path)
+  assert.equal((await run(backend)).phase, 'Succeeded')
+  assert.ok((await contents(backend)).every(({ version, text }) => version === 'v1' && text.length === 3000))
+  assert.ok(existsSync(join(disk.path, 'store', 'store.reserve')))
 })
