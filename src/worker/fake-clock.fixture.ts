@@ -27,6 +27,7 @@ export function fakeClock(start = Date.UTC(2026, 0, 1)): FakeClock {
     schedule,
     sleep: (milliseconds, signal) =>
       new Promise((resolve, reject) => {
+        if (signal?.aborted) return reject(signal.reason)
         const timer = schedule(milliseconds, resolve)
         signal?.addEventListener('abort', () => (timer.cancel(), reject(signal.reason)))
       }),
