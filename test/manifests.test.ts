@@ -30,7 +30,8 @@ for (const version of KUBECTL_VERSIONS) {
     assert.deepEqual(built.map(name).sort(), committed.map(name).sort())
     // One place says which image is meant, for the worker's pods too.
     // oxlint-disable-next-line typescript/no-explicit-any -- a manifest of our own
-    const [container] = (built.find((object) => name(object) === 'Deployment/mlops-worker')?.spec as any).template.spec.containers
+    const worker = built.find((object) => name(object) === 'Deployment/mlops-worker') as any
+    const [container] = worker.spec.template.spec.containers
     assert.deepEqual([container.image, container.env], ['mlops-apiserver:latest', [{ name: 'MLOPS_POD_IMAGE', value: 'mlops-apiserver:latest' }]])
   })
 }

@@ -4,6 +4,7 @@ import { request } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import fc from 'fast-check'
 import { serveTls, type TlsServer } from '../../apiservice/serving.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
@@ -101,6 +102,45 @@ test('what is no review is refused without an answer of that form', () => {
     JSON.stringify({ ...review([]), request: null }), JSON.stringify(review({})), JSON.stringify(review([], '')), JSON.stringify(review([], 7)), '{"__proto__":{"kind":"ConversionReview"}}']) {
     assert.throws(() => answerReview(body, convert), BadReview, body)
   }
+})
+
+test('whatever is sent: no answer, a failure, or all objects in their order and with their metadata', () => {
+  const junk = fc.jsonValue({ maxDepth: 3 })
+  const choices = fc.infiniteStream(fc.nat(40))
+  const seeds = [job('x'), alpha(), { ...alpha(), apiVersion: 'mlops.dev/v1beta1' }]
+  fc.assert(
+    fc.property(fc.array(fc.nat(2), { maxLength: 4 }), fc.constantFrom('mlops.dev/v1', 'mlops.dev/v1alpha1', 'mlops.dev/v1beta1', 'mlops.dev/v2'), junk, choices, (picked, desired, value, choose) => {
+      const spoil = (node: unknown): unknown => {
+        if (choose.next().value === 0) return value
+        if (Array.isArray(node)) return node.map(spoil)
+        return typeof node === 'object' && node !== null ? Object.fromEntries(Object.entries(node).map(([key, member]) => [choose.next().value === 0 ? '__proto__' : key, spoil(member)])) : node
+      }
+      const sent = picked.map((i) => spoil(seeds[i])) as (typeof hub)[]
+      for (const objects of [sent, value]) {
+        let body: string
+        try {
+          ;({ body } = answerReview(JSON.stringify(review(objects, desired)), convert))
+        } catch (error) {
+          assert.ok(error instanceof BadReview, String((error as Error).stack))
+          continue
+        }
+        const { uid, result, convertedObjects } = JSON.parse(body).response
+        assert.equal(uid, 'u1')
+        if (result.status === 'Failure') {
+          assert.ok(convertedObjects === undefined && result.message !== '')
+          continue
+        }
+        assert.equal(convertedObjects.length, (objects as unknown[]).length)
+        for (const [i, made] of convertedObjects.entries()) {
+          const { annotations: _, ...metadata } = made.metadata
+          const { annotations: __, ...before } = JSON.parse(JSON.stringify((objects as (typeof hub)[])[i].metadata))
+          assert.deepEqual([made.apiVersion, made.kind, metadata], [desired, (objects as (typeof hub)[])[i].kind, before])
+        }
+      }
+    }),
+    { numRuns: 400, seed: 20261130 },
+  )
+  assert.deepEqual(Object.keys(Object.prototype), [])
 })
 
 test('a webhook that would lose data does not start', () => {
