@@ -22,6 +22,25 @@ test('without room it holds still, goes on when there is room again, and gives u
   assert.match(look(status(10)).giveUp ?? '', /^the store \(etcd 3\.6\.16\) has 10\.0 MB left of 100\.0 MB, and a migration leaves the last 20\.0 MB to others: .*defrag.*alarm disarm.*--quota-backend-bytes/)
 })
 
+test('having held still, it goes on with room enough to get on', async () => {
+  const look = openStopConditions(openManualClock())
+  assert.deepEqual([19, 20, 29, 30, 20].map((free) => look(status(free)).hold), ['LowSpace', 'LowSpace', 'LowSpace', undefined, undefined])
+})
+
+test('a store that refuses writes has no room, whatever it says of it; it is tried again, and given up when that does not help', async () => {
+  const clock = openManualClock()
+  const look = openStopConditions(clock)
+  const { space: _, ...silent } = status(0)
+  for (let minute = 0; minute < 14; minute += 2) {
+    assert.deepEqual([look(silent, true), look(silent, false)], [{ hold: 'LowSpace' }, {}])
+    await clock.advance(120_000)
+  }
+  await clock.advance(60_000)
+  assert.match(look(silent, true).giveUp ?? '', /^the store \(etcd 3\.6\.16\) has no room: /)
+  // What gets on has room again.
+  assert.deepEqual([look(silent), look(silent), look(silent, true)], [{}, {}, { hold: 'LowSpace' }])
+})
+
 test('after a change of the leader it holds still for half a minute', async () => {
   const clock = openManualClock()
   const look = openStopConditions(clock)

@@ -11,6 +11,8 @@ export interface Stop {
 /** Compactions come every five minutes and leave as much history: by then they have made the room that they can make. */
 const ROOM_MS = 15 * 60_000
 const LEADER_MS = 30_000
+/** Having held still, it goes on with some room more, so that it does not stop at once. */
+const GOES_ON = 1.5
 
 /** Follows a store's status through the looks at it, and whether it has refused writes for lack of room since the last one; `roomMs` is how long it waits for room. */
 export function openStopConditions(clock: Clock, roomMs = ROOM_MS): (status: BackendStatus, refused?: boolean) => Stop {
@@ -21,7 +23,7 @@ export function openStopConditions(clock: Clock, roomMs = ROOM_MS): (status: Bac
     const now = clock.monotonic()
     if (term !== undefined && status.term !== undefined && status.term !== term) newLeaderAt = now
     term = status.term
-    const message = lackOfRoom(status) ?? (refused ? describeRoom(status) : undefined)
+    const message = lackOfRoom(status, held ? GOES_ON : 1) ?? (refused ? describeRoom(status) : undefined)
     if (message !== undefined) shortSince ??= now
     // What was held had nothing refused: only a stretch of work shows that there is room again.
     else if (!held) shortSince = undefined
@@ -32,9 +34,9 @@ export function openStopConditions(clock: Clock, roomMs = ROOM_MS): (status: Bac
   }
 }
 
-/** What is the matter with a store's room and what to do about it; undefined while there is room, or nobody can tell. */
-export function lackOfRoom({ engine, space }: Pick<BackendStatus, 'engine' | 'space'>): string | undefined {
-  return space && space.freeBytes < space.reserveBytes ? describeRoom({ engine, space }) : undefined
+/** What is the matter with a store's room and what to do about it; undefined while there is room for `reserves` times what is left to others, or nobody can tell. */
+export function lackOfRoom({ engine, space }: Pick<BackendStatus, 'engine' | 'space'>, reserves = 1): string | undefined {
+  return space && space.freeBytes < reserves * space.reserveBytes ? describeRoom({ engine, space }) : undefined
 }
 
 function describeRoom({ engine, space }: Pick<BackendStatus, 'engine' | 'space'>): string {

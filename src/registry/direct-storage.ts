@@ -15,6 +15,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
 import type { AdminResource } from './admin-resource.ts'
 import { countStored } from './count-stored.ts'
+import { forgetHistory, isServed } from './forget-history.ts'
 import { openMigrationRunner, type MigrationRunner } from './migration-runner.ts'
 import { nextStep } from './next-step.ts'
 import { hasEnded, isLeftAlone, readMigration, withProgress } from './read-migration.ts'
@@ -32,6 +33,8 @@ export interface DirectStorageOptions {
   readonly owner: string
   /** Only this process can open the store: replicas that have vanished are no more. */
   readonly exclusive?: boolean
+  /** This process serves nobody from the store, so that of its history only what others may need is kept. */
+  readonly unserved?: boolean
   /** Counts a resource's objects without reading them all; undefined for one that it does not hold. */
   readonly count?: (resource: string) => StoredCounts | undefined
 }
@@ -56,6 +59,7 @@ class Direct implements DirectStorage {
   readonly #options: DirectStorageOptions
   readonly #backend: Backend
   readonly #runner: MigrationRunner
+  #forgetting: { close(): void } | undefined
 
   constructor(options: DirectStorageOptions, runner: MigrationRunner) {
     this.#options = options
@@ -95,7 +99,8 @@ class Direct implements DirectStorage {
     const versions = this.#options.resources.find((known) => known.resource === resource)?.order ?? []
     const { encodingVersion, storedVersions, retiredVersions, rollbackFloor, epoch, mode, modRevision } = fence
     const known = {
-      resource, versions, encodingVersion, storedVersions, retiredVersions, rollbackFloor, epoch, mode, fenceRevision: modRevision, ...counts, replicas,
+      resource, versions, encodingVersion, storedVersions, retiredVersions, rollbackFloor, epoch, mode, fenceRevision: modRevision, ...counts,
+      replicas: replicas.map((replica) => (replica.live ? replica : { ...replica, state: 'Vanished' as const })),
       ...(proof && { proof: { ...proof, current: isCurrent(proof, fence) } }),
       quarantined: quarantine.length,
       ...(migration && { migration }),
@@ -138,10 +143,19 @@ class Direct implements DirectStorage {
   async migrate(resource: string, { rate }: { rate?: number } = {}): Promise<Migration> {
     const known = this.#known(resource)
     await this.#fence(resource)
+    await this.#forgetHistory()
     // The job keeps it, whoever runs it now or takes it up later.
     if (rate !== undefined) await limitMigration(this.#backend, resource, rate, this.#options.clock.now())
     await this.#runner.start(known, rate === undefined || rate === 0 ? {} : { rateLimit: rate })
     return (await this.migration(resource)) as Migration
+  }
+
+  // The history of a store that is shared, with other programs perhaps, is let go of only as far as a retirement needs it: before the fence that it begins from.
+  async #forgetHistory(before?: LoadedFence): Promise<void> {
+    const { unserved, exclusive } = this.#options
+    if (!unserved) return
+    if (exclusive) this.#forgetting ??= await forgetHistory(this.#options)
+    else if (before && !(await isServed(this.#backend))) await this.#backend.compact(before.modRevision)
   }
 
   async migration(resource: string): Promise<Migration | undefined> {
@@ -181,8 +195,9 @@ class Direct implements DirectStorage {
 
   async retire(resource: string, version: string, { rate }: { rate?: number } = {}): Promise<Migration> {
     const known = this.#known(resource)
-    await this.#fence(resource)
+    const fence = await this.#fence(resource)
     checkVersion(known, version)
+    await this.#forgetHistory(fence)
     await this.#runner.start(known, { retiring: version, ...(rate !== undefined && rate > 0 && { rateLimit: rate }) })
     const found = (await this.migration(resource)) as Migration
     // This process was at work on something else.
@@ -209,10 +224,8 @@ class Direct implements DirectStorage {
   async deleteQuarantined(resource: string, key: string, expected: Expected): Promise<QuarantinedContent> {
     const known = this.#known(resource)
     const found = await showQuarantined(this.#backend, resource, key, known.codec, this.#options.clock.now())
-    // The bytes are in the answer, for whoever asks to keep; they may be a secret, and go into no log.
-    await deleteQuarantined(this.#backend, resource, key, expected, async () => {
-      this.#options.log.warn('an object that cannot be used is deleted', { resource, key, class: found.class, ...expected })
-    })
+    // The bytes are in the answer, for whoever asks to keep.
+    await deleteQuarantined(this.#backend, resource, key, expected, async () => {})
     return content(resource, found)
   }
 
@@ -232,6 +245,7 @@ class Direct implements DirectStorage {
   }
 
   async close(): Promise<void> {
+    this.#forgetting?.close()
     await this.#runner.close()
   }
 }

@@ -38,14 +38,12 @@ export async function openStorage(place: StoragePlace, around: Surroundings): Pr
   if (place.kind === 'server') return await openRemote(place.kubeconfig)
   if (place.kind === 'definition') return await openDefinition(place.kubeconfig, around)
   const { config } = place
-  checkThere(config)
+  if (!isThere(config)) return await openElsewhere(config, around)
   try {
     return await openDirect(config, around)
   } catch (error) {
-    const kubeconfig = join(config.dataDir, 'kubeconfig')
-    if (!(error instanceof StoreLocked) || !existsSync(kubeconfig)) throw error
-    around.say(`the store is in use by process ${error.pid ?? 'unknown'}: asking the server of ${kubeconfig}`)
-    return await openServerOf(kubeconfig, error)
+    if (error instanceof StoreLocked) return await openServerOf(config, around, inUse(config, error), `the store is in use by process ${error.pid ?? 'unknown'}`)
+    throw error
   }
 }
 
@@ -77,23 +75,44 @@ async function openDefinition(kubeconfig: string, { clock, say }: Surroundings):
   }
 }
 
-// Who has the store may be another command: its server, where there was one, does not answer then.
-async function openServerOf(kubeconfig: string, locked: StoreLocked): Promise<OpenedStorage> {
+// The server that keeps its kubeconfig in the data directory. Where it does not answer, `otherwise` is thrown: the file outlives it.
+async function openServerOf({ dataDir }: Config, { say }: Surroundings, otherwise: Error, why: string): Promise<OpenedStorage> {
+  const kubeconfig = kubeconfigOf(dataDir)
+  if (!existsSync(kubeconfig)) throw otherwise
   const opened = await openRemote(kubeconfig)
   try {
     await opened.admin.list()
+    say(`${why}: asking the server of ${kubeconfig}`)
     return opened
   } catch (error) {
     await opened.close()
-    if (error instanceof Unavailable) throw locked
-    throw error
+    throw error instanceof Unavailable ? otherwise : error
   }
 }
 
+// Who has the store may be a command like this one, which nobody can ask.
+function inUse({ dataDir }: Config, { pid }: StoreLocked): Refused {
+  const who = pid === undefined ? 'another process, which is no server that answers' : `process ${pid}, which is no server that answers`
+  const stop = pid === undefined ? 'Ctrl-C' : `Ctrl-C, or kill -INT ${pid}`
+  return new Refused('LostOwnership', `the store of ${dataDir} is in use by ${who}: wait until it ends, or end it (${stop}); a migration that was ended so is continued by the same command`)
+}
+
 // Else a mistyped directory would become an empty store.
-function checkThere(config: Config): void {
-  if (config.etcdServers.length > 0 || existsSync(join(storeDirectory(config), 'store.db'))) return
-  throw new Refused('UnknownResource', `there is no store in ${config.dataDir}: name the right one with --data-dir, or a server with --kubeconfig`)
+function isThere(config: Config): boolean {
+  return config.etcdServers.length > 0 || existsSync(join(storeDirectory(config), 'store.db'))
+}
+
+// A server on etcd has its kubeconfig in its data directory, and no store.
+async function openElsewhere(config: Config, around: Surroundings): Promise<OpenedStorage> {
+  const { dataDir } = config
+  const none = `there is no store in ${dataDir}`
+  if (!existsSync(kubeconfigOf(dataDir))) throw new Refused('UnknownResource', `${none}: name the right one with --data-dir, or a server with --kubeconfig`)
+  const silent = new Unavailable(`${none}, and the server of its kubeconfig does not answer: start it, or name its etcd with --etcd-servers`)
+  return await openServerOf(config, around, silent, none)
+}
+
+function kubeconfigOf(dataDir: string): string {
+  return join(dataDir, 'kubeconfig')
 }
 
 async function openDirect(config: Config, { clock, log, say }: Surroundings): Promise<OpenedStorage> {
@@ -102,7 +121,7 @@ async function openDirect(config: Config, { clock, log, say }: Surroundings): Pr
   try {
     await checkFormat(backend)
     const owner = `storage command, process ${process.pid}`
-    const admin = openDirectStorage({ backend, exclusive, resources: [...coreResources, ...served].map(adminResource), clock, log, program: programName(), owner })
+    const admin = openDirectStorage({ backend, exclusive, unserved: true, resources: [...coreResources, ...served].map(adminResource), clock, log, program: programName(), owner })
     return {
       admin,
       remote: false,
