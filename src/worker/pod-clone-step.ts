@@ -49,6 +49,8 @@ async function prepare(options: PodCloneOptions): Promise<{ commit: string; gold
   const source = await fetchSource({ ...options, directory: work, reference, request, readSecret: secretReader(options.secrets) }, spec, deadline - now)
   await Promise.all(['home', 'jupyter', 'ipython', 'runner'].map((name) => mkdir(join(work, name), { recursive: true, mode: 0o700 })))
   for (const name of await readdir(RUNNER)) if (name.endsWith('.py')) await copyFile(join(RUNNER, name), join(work, 'runner', name))
+  // there, and empty, where the image cannot even begin: what it says of that is then believed
+  await writeFile(join(work, 'records.ndjson'), '')
   await writeFile(join(work, 'runner.json'), JSON.stringify(runnerSettings({ spec, checkout: source.checkout, notebook: source.notebook, deadlineMs: deadline - now })))
   await writeFile(join(work, 'pod.json'), JSON.stringify({ deadlineAt: deadline / 1000 }))
   await writeFile(join(reference, 'job.json'), JSON.stringify({ spec }))

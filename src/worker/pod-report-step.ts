@@ -7,9 +7,11 @@ import { lostRun } from './execute-step.ts'
 import type { JobSpec } from './job.ts'
 import type { AttemptInput } from './pod-manifest.ts'
 import { readCapped } from './read-capped.ts'
+import { readRecords } from './read-records.ts'
 import { reportAttempt } from './report-attempt.ts'
 import { writeReportLog } from './report-log.ts'
 import type { Failure } from './report-types.ts'
+import { nameCell } from './verdict.ts'
 
 export interface PodReportOptions {
   readonly input: AttemptInput
@@ -25,6 +27,7 @@ const STALE_MS = 20_000
 /** What is waited beyond the deadline of the job for a runner that has begun. */
 const LATE_MS = 20_000
 const MAX_BYTES = 64 * 1024
+const MAX_RECORDS_BYTES = 64 * 1024 ** 2
 
 /** The lines of the log. Throws when the report cannot be made. */
 export async function runPodReport(options: PodReportOptions): Promise<string> {
@@ -44,17 +47,28 @@ async function waitForRun({ input, work, reference, clock, signal }: PodReportOp
   let beatAt = clock.monotonic()
   for (;;) {
     const ended = await readText(join(work, 'execute.json'))
-    if (ended !== undefined) return describeExit(ended, input.spec)
+    if (ended !== undefined) return describeExit(ended, input.spec, await findRunningCell(work))
     const now = await readText(join(work, 'heartbeat'))
     if (now !== beat) {
       beat = now
       beatAt = clock.monotonic()
     }
     // before the first one the image is still being pulled
-    if (beat !== undefined && clock.monotonic() - beatAt > STALE_MS) return { reason: 'RunnerUnavailable', message: 'the container execute was ended while the notebook ran' }
+    if (beat !== undefined && clock.monotonic() - beatAt > STALE_MS) return await describeSilence(work)
     if (clock.now() > deadlineAt + LATE_MS) return { reason: 'DeadlineExceeded', message: `the job did not end within ${input.spec.activeDeadlineSeconds ?? 3600} s` }
     await clock.sleep(POLL_MS, signal)
   }
+}
+
+async function describeSilence(work: string): Promise<Failure> {
+  const cell = await findRunningCell(work)
+  return { reason: 'RunnerUnavailable', message: `the container execute was ended while ${cell === undefined ? 'the notebook' : nameCell(cell)} was running` }
+}
+
+/** The cell that had begun and not ended. */
+async function findRunningCell(work: string): Promise<number | undefined> {
+  const last = readRecords((await readText(join(work, 'records.ndjson'), MAX_RECORDS_BYTES)) ?? '').records.at(-1)
+  return last?.type === 'cell-start' ? last.index : undefined
 }
 
 async function readDeadline(reference: string): Promise<number> {
@@ -63,11 +77,11 @@ async function readDeadline(reference: string): Promise<number> {
 }
 
 /** A file that the notebook may have tampered with. */
-async function readText(path: string): Promise<string | undefined> {
-  return (await readCapped(path, MAX_BYTES).catch(() => undefined))?.text
+async function readText(path: string, maxBytes = MAX_BYTES): Promise<string | undefined> {
+  return (await readCapped(path, maxBytes).catch(() => undefined))?.text
 }
 
-function describeExit(text: string, spec: AttemptInput['spec']): Failure | undefined {
+function describeExit(text: string, spec: AttemptInput['spec'], running: number | undefined): Failure | undefined {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -82,5 +96,5 @@ function describeExit(text: string, spec: AttemptInput['spec']): Failure | undef
     stderr: typeof stderr === 'string' ? stderr : '',
     timedOut: getKey(value, 'timedOut') === true,
   }
-  return lostRun(exit, spec as JobSpec, undefined)
+  return lostRun(exit, spec as JobSpec, running)
 }

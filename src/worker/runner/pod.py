@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -18,7 +19,7 @@ REPORT_MARGIN_SECONDS = 15
 # The runner ends by itself; this is for one that hangs.
 LATE_SECONDS = 10
 KEEP_CHARACTERS = 4000
-SOCKETS = "/tmp/mlops-kernel"
+SOCKETS = os.path.join(tempfile.gettempdir(), "mlops-kernel")
 
 
 def replace(path, text):
