@@ -4,8 +4,12 @@ import { readFileSync } from 'node:fs'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import fc from 'fast-check'
+import { encodeJson, parseStored } from '../../src/api/codec.ts'
+import type { JsonObject, KubeObject } from '../../src/api/object.ts'
 import { REMAINDER_ANNOTATION } from '../../src/webhook/remainder.ts'
 import { startServer, type Answer, type Harness, type Send } from '../harness.ts'
+import { arbitraryJob } from '../model/arbitrary-job.ts'
 import { JOBS, startFallback, type Fallback } from './fallback.ts'
 
 const README = readFileSync(join(import.meta.dirname, '..', '..', 'README.md'), 'utf8')
@@ -145,6 +149,34 @@ test('all else is the same: writes by several managers, in every version', async
     const [ours, theirs] = [await server.send(method, path, options), await fallback.plane.send(method, path, options)]
     assert.deepEqual(essence(ours), essence(theirs), `${method} ${path}`)
   }
+})
+
+test('all else is the same: forty jobs of any form, read, written back and changed through every version', { timeout: 300_000 }, async () => {
+  const both = async (method: string, path: string, options: Send = {}): Promise<Answer> => {
+    const [ours, theirs] = await Promise.all([server.send(method, path, options), fallback.plane.send(method, path, options)])
+    assert.deepEqual(essence(ours), essence(theirs), `${method} ${path} ${JSON.stringify(options.body)}`)
+    return theirs
+  }
+  // Each is sent its own object, with its own resourceVersion and annotation; integers stay what they are.
+  const writeBack = async (path: string, change: (object: KubeObject) => JsonObject): Promise<void> => {
+    const [ours, theirs] = await Promise.all([server.send, fallback.plane.send].map(async (send) => await send('PUT', path, { body: encodeJson(change(parseStored(Buffer.from((await send('GET', path.replace(/\/status$/, ''))).text)) as KubeObject) as JsonObject) })))
+    assert.deepEqual(essence(ours!), essence(theirs!), `PUT ${path}`)
+  }
+  let made = 0
+  for (const [i, { metadata: _, status, ...job }] of fc.sample(arbitraryJob('v1'), { numRuns: 40, seed: 7 }).entries()) {
+    const name = `any-${i}`
+    const { status: code } = await both('POST', JOBS('v1'), { body: encodeJson({ ...job, metadata: { name } } as JsonObject) })
+    if (code !== 201) continue
+    made++
+    if (status !== undefined) await both('PATCH', `${JOBS('v1', name)}/status`, { body: encodeJson({ status }), type: MERGE })
+    for (const version of ['v1alpha1', 'v1beta1', 'v1']) {
+      await writeBack(JOBS(version, name), (object) => object)
+      await writeBack(JOBS(version, name), (object) => ({ ...object, metadata: { ...object.metadata, labels: { version } }, spec: { ...(object.spec as JsonObject), [version === 'v1' ? 'activeDeadlineSeconds' : 'timeoutSeconds']: 60 } }))
+      await writeBack(`${JOBS(version, name)}/status`, (object) => ({ ...object, status: { ...(object.status as JsonObject), phase: 'Running' } }))
+      for (const reader of ['v1alpha1', 'v1beta1', 'v1']) await both('GET', JOBS(reader, name))
+    }
+  }
+  assert.ok(made > 30, `${made} of 40 were taken`)
 })
 
 test('what another version costs', async (t) => {
