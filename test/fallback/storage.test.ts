@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { writeKubeconfig } from '../../src/commands/kubeconfig.ts'
@@ -121,6 +122,32 @@ test('objects that admission refuses block it, and are named; rights and usage a
   await must(2, 'retire-version', 'v1alpha1')
   await must(2, 'migrate', '--pause')
   await must(2, 'status', '--resource', 'others.mlops.dev')
+})
+
+test('the rights that the README names are enough', { timeout: 300_000 }, async () => {
+  const { send, directory, url, pki } = fallback.plane
+  const rbac = '/apis/rbac.authorization.k8s.io/v1'
+  const metadata = { name: 'migrator' }
+  const rules = [
+    { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions'], resourceNames: ['notebookvalidationjobs.mlops.dev'], verbs: ['get', 'update', 'patch'] },
+    { apiGroups: ['apiextensions.k8s.io'], resources: ['customresourcedefinitions/status'], resourceNames: ['notebookvalidationjobs.mlops.dev'], verbs: ['update'] },
+    { apiGroups: ['mlops.dev'], resources: ['notebookvalidationjobs'], verbs: ['list', 'patch'] },
+  ]
+  const subjects = [{ kind: 'ServiceAccount', name: 'migrator', namespace: 'default' }]
+  await send('POST', '/api/v1/namespaces/default/serviceaccounts', { body: { metadata } })
+  await send('POST', `${rbac}/clusterroles`, { body: { metadata, rules } })
+  await send('POST', `${rbac}/clusterrolebindings`, { body: { metadata, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'migrator' }, subjects } })
+  const { token } = (await send('POST', '/api/v1/namespaces/default/serviceaccounts/migrator/token', { body: { spec: {} } })).body.status
+  const kubeconfig = join(directory, 'migrator.kubeconfig')
+  await writeFile(kubeconfig, JSON.stringify({
+    apiVersion: 'v1', kind: 'Config', 'current-context': 'c', users: [{ name: 'c', user: { token } }], contexts: [{ name: 'c', context: { cluster: 'c', user: 'c' } }],
+    clusters: [{ name: 'c', cluster: { server: url, 'certificate-authority-data': Buffer.from(pki.ca).toString('base64') } }],
+  }))
+  for (const version of ['v1beta1', 'v1']) {
+    const { code, stdout, stderr } = await runProduct(['storage', 'migrate', '--to', version, '--crd', '--kubeconfig', kubeconfig])
+    assert.equal(code, 0, stdout + stderr)
+    assert.deepEqual(await storedVersions(), [version])
+  }
 })
 
 test('who has no rights is refused; an object that a version cannot show blocks a migration to it, by its name, and the way back is open', { timeout: 300_000 }, async () => {
