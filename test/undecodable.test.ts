@@ -11,6 +11,8 @@ import type { Backend } from '../storage/backend.ts'
 import { encodeFence, fenceKey, parseFence } from '../storage/fence-record.ts'
 import { listQuarantine } from '../storage/quarantine.ts'
 import { openSqlite } from '../storage/sqlite.ts'
+import { collectGarbage } from '../src/registry/garbage-collector.ts'
+import { emptyNamespaces } from '../src/registry/empty-namespaces.ts'
 import { startServer } from './harness.ts'
 import { job, jobsPath } from './jobs.ts'
 import { openMemoryBackend } from './model/memory-backend.ts'
@@ -97,4 +99,56 @@ test('they are found at a start, too, and none is recorded by a program that doe
   await using server = await startServer({ backend })
   assert.deepEqual(await quarantined(backend, 1), [['default/a', 'Corrupt']])
   assert.match((await server.send('GET', jobsPath('v1'))).body.message, /cannot decode default\/a \(Corrupt\): [^;]+$/)
+})
+
+test('garbage of the other kinds is collected, a namespace waits, each says so once, and both go on when it is repaired', async () => {
+  const backend = openMemoryBackend()
+  await using server = await startServer({ backend })
+  const send = async (method: string, path: string, body?: object) => (await server.send(method, path, body === undefined ? {} : { body })).body
+  const SECRETS = '/api/v1/namespaces/default/secrets'
+  const there = async (path: string) => (await server.send('GET', path)).status !== 404
+  const until = async (holds: () => Promise<boolean>, what: string) => {
+    for (let i = 0; i < 300; i++, await sleep(20)) if (await holds()) return
+    assert.fail(`not in time: ${what}`)
+  }
+  const secret = async (name: string, owner?: { apiVersion: string; kind: string; metadata: { name: string; uid: string } }, namespace = SECRETS) => {
+    const ownerReferences = owner && [{ apiVersion: owner.apiVersion, kind: owner.kind, name: owner.metadata.name, uid: owner.metadata.uid }]
+    return await send('POST', namespace, { apiVersion: 'v1', kind: 'Secret', metadata: { name, ...(ownerReferences && { ownerReferences }) } })
+  }
+  const [bad, gone, parent] = [await send('POST', jobsPath('v1'), job('bad')), await send('POST', jobsPath('v1'), job('gone')), await secret('parent')]
+  await spoil(backend, 'default/bad', flip)
+  await quarantined(backend, 1)
+
+  const said: unknown[] = []
+  const log = { ...silentLog, warn: (message: string, fields?: object) => void said.push([message, fields]) }
+  const clock = { ...systemClock, sleep: (ms: number, signal?: AbortSignal) => systemClock.sleep(Math.min(ms, 20), signal) }
+  const stop = new AbortController()
+  const around = { signal: stop.signal, clock, log }
+  const namespaced = server.server.stores.filter(({ definition }) => definition.scope === 'Namespaced')
+  const running = Promise.all([collectGarbage(server.server.stores, around), emptyNamespaces(server.server.store('Namespace'), namespaced, around)])
+  await send('DELETE', `${SECRETS}/parent`)
+  await secret('of-parent', parent)
+  await secret('of-bad', bad)
+  await secret('of-gone', gone)
+  await send('DELETE', `${jobsPath('v1')}/gone`)
+  await until(async () => !(await there(`${SECRETS}/of-parent`)), 'the dependant of a kind that is known is gone')
+  await send('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'team' } })
+  await secret('inside', undefined, SECRETS.replace('default', 'team'))
+  await send('POST', jobsPath('v1').replace('default', 'team'), job('held'))
+  await backend.commit({ compare: [], put: [{ key: `${PREFIX}team/held`, value: Buffer.from('rubbish') }] })
+  await send('DELETE', '/api/v1/namespaces/team')
+  await sleep(200)
+  assert.deepEqual([await there(`${SECRETS}/of-bad`), await there(`${SECRETS}/of-gone`), await there('/api/v1/namespaces/team')], [true, true, true])
+
+  await backend.commit({ compare: [], delete: [`${PREFIX}team/held`, `${PREFIX}default/bad`] })
+  await until(async () => !(await there(`${SECRETS}/of-bad`)) && !(await there(`${SECRETS}/of-gone`)), 'dependants of what has gone meanwhile')
+  await until(async () => !(await there('/api/v1/namespaces/team')), 'the namespace')
+  stop.abort()
+  await running
+  const told = (said as [string, { problem: string; err?: unknown }][]).map(([message, { problem, err }]) => `${message}: ${problem}${err === undefined ? '' : ' with a stack'}`)
+  assert.equal(new Set(told).size, told.length, 'nothing is said twice')
+  assert.deepEqual([...new Set(told.map((line) => line.replace(/ \(.*$/, '')))], [
+    'a kind cannot be followed: what belongs to it, or may, is not collected until it is repaired: cannot decode default/bad',
+    'cannot empty a namespace: cannot decode team/held',
+  ])
 })

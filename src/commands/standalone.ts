@@ -5,6 +5,7 @@ import { clientCertificate } from '../../apiservice/client-certificate.ts'
 import { authorizeByRules } from '../../apiservice/rules.ts'
 import { systemClock, type Clock } from '../base/clock.ts'
 import { aborted } from '../base/aborted.ts'
+import { openComplaint } from '../base/complaint.ts'
 import { openLog, type Log } from '../base/log.ts'
 import { makeDirectories } from '../base/make-directories.ts'
 import { StatusError } from '../api/status.ts'
@@ -137,10 +138,11 @@ function runControllers(server: ApiServer, around: Surroundings & { readonly sig
   ])
 }
 
-// A controller stops at an object that cannot be decoded, as it must: what it does not see it would take for deleted. It begins anew until that is repaired.
+// A controller may stop at an object that cannot be decoded. It begins anew until that is repaired.
 async function keepRunning(controller: () => Promise<unknown>, { clock, log, signal }: Surroundings & { readonly signal: AbortSignal }): Promise<void> {
+  const complaint = openComplaint(log, 'a controller has stopped, and begins anew until it can go on')
   while (!signal.aborted) {
-    await controller().catch((err: unknown) => log.warn('a controller has stopped, and begins anew', { err }))
+    await controller().catch(complaint.failed)
     if (!signal.aborted) await clock.sleep(CONTROLLER_PAUSE_MS, signal).catch(() => {})
   }
 }

@@ -3,6 +3,7 @@
  * upstream: pkg/controller/namespace/deletion/namespaced_resources_deleter.go
  */
 import type { Clock } from '../base/clock.ts'
+import { openComplaint, type Complaint } from '../base/complaint.ts'
 import type { Log } from '../base/log.ts'
 import { commitObject } from './commit-object.ts'
 import { removeAll } from './delete.ts'
@@ -24,27 +25,39 @@ export async function emptyNamespaces(
       for (const item of items) {
         if (item.type === 'BOOKMARK' || item.type === 'DELETED') continue
         // Content with finalizers may take its time; nothing waits for it.
-        void finish(namespaces, namespaced, item.entry.key, clock, signal).catch((error: unknown) => {
-          if (!signal.aborted) log.warn('cannot empty a namespace', { namespace: item.entry.key, err: error })
-        })
+        const complaint = openComplaint(log, 'cannot empty a namespace', { namespace: item.entry.key })
+        void finish(namespaces, namespaced, item.entry.key, { clock, signal, complaint })
       }
     }
   }
 }
 
-async function finish(namespaces: ResourceStore, namespaced: readonly ResourceStore[], name: string, clock: Clock, signal: AbortSignal): Promise<void> {
+// An object that cannot be decoded holds it up until it is repaired.
+async function finish(namespaces: ResourceStore, namespaced: readonly ResourceStore[], name: string, { clock, signal, complaint }: Finishing): Promise<void> {
   while (!signal.aborted) {
-    const live = await latestEntry(namespaces, name)
-    if (live?.hub.metadata.deletionTimestamp === undefined) return
-    let left = 0
-    for (const store of namespaced) left += await emptyOut(store, name)
-    if (left === 0 && !live.hub.metadata.finalizers?.length) {
-      const outcome = await commitObject(namespaces, { key: name, expected: live.revision })
-      if (outcome.kind !== 'lost') return
-    } else {
-      await clock.sleep(RETRY_MS, signal)
+    try {
+      if (await isFinished(namespaces, namespaced, name)) return
+      complaint.well()
+    } catch (error) {
+      if (!signal.aborted) complaint.failed(error)
     }
+    await clock.sleep(RETRY_MS, signal).catch(() => {})
   }
+}
+
+interface Finishing {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  readonly complaint: Complaint
+}
+
+async function isFinished(namespaces: ResourceStore, namespaced: readonly ResourceStore[], name: string): Promise<boolean> {
+  const live = await latestEntry(namespaces, name)
+  if (live?.hub.metadata.deletionTimestamp === undefined) return true
+  let left = 0
+  for (const store of namespaced) left += await emptyOut(store, name)
+  if (left > 0 || live.hub.metadata.finalizers?.length) return false
+  return (await commitObject(namespaces, { key: name, expected: live.revision })).kind !== 'lost'
 }
 
 // Deletes what is there; returns how much still is.

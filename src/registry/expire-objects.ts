@@ -1,5 +1,6 @@
 /** Deletes objects of kinds that live for a limited time only (Event), as etcd's leases do for kube-apiserver. */
 import type { Clock } from '../base/clock.ts'
+import { openComplaint } from '../base/complaint.ts'
 import type { Log } from '../base/log.ts'
 import { remove } from './delete.ts'
 import { internalWrite } from './write.ts'
@@ -10,12 +11,14 @@ const EVERY_MS = 60_000
 /** Runs until the signal aborts; looks once a minute. */
 export async function expireObjects(store: ResourceStore, options: { readonly signal: AbortSignal; readonly clock: Clock; readonly log: Log }): Promise<void> {
   const { signal, clock, log } = options
+  const complaint = openComplaint(log, 'cannot delete expired objects', { resource: store.resource.resource })
   while (!signal.aborted) {
     try {
       await clock.sleep(EVERY_MS, signal)
       await expireOnce(store, clock.now())
+      complaint.well()
     } catch (error) {
-      if (!signal.aborted) log.warn('cannot delete expired objects', { err: error })
+      if (!signal.aborted) complaint.failed(error)
     }
   }
 }

@@ -1,14 +1,18 @@
 /**
  * A small garbage collector for the kinds that one server serves (standalone mode; a cluster has its own): dependants of owners that are
- * gone, and the finalizers `foregroundDeletion` and `orphan`. Owners of kinds that are not served here are left alone.
+ * gone, and the finalizers `foregroundDeletion` and `orphan`. Owners of kinds that are not served here are left alone. A kind with an object that cannot be
+ * decoded is unknown until that is repaired: what is not seen of it is not gone. Meanwhile only what rests on the other kinds alone is collected.
  * upstream: pkg/controller/garbagecollector/garbagecollector.go
  */
 import { formatApiVersion, type KubeObject, type OwnerReference } from '../api/object.ts'
 import { StatusError } from '../api/status.ts'
 import type { CacheEntry } from '../../storage/watch-cache.ts'
 import { aborted } from '../base/aborted.ts'
+import type { Clock } from '../base/clock.ts'
+import { openComplaint } from '../base/complaint.ts'
 import type { Log } from '../base/log.ts'
 import { remove } from './delete.ts'
+import { latestEntry } from './live-entry.ts'
 import type { ResourceStore } from './resource-store.ts'
 import { update } from './update.ts'
 import { internalWrite } from './write.ts'
@@ -28,21 +32,22 @@ interface Node {
   readonly terminating: boolean
 }
 
-/** Runs until the signal aborts. Rejects when a kind cannot be followed any more: an object that cannot be decoded is not seen, and not one that is gone. */
-export async function collectGarbage(stores: readonly ResourceStore[], options: { readonly signal: AbortSignal; readonly log: Log }): Promise<void> {
+interface Surroundings {
+  readonly signal: AbortSignal
+  readonly clock: Clock
+  readonly log: Log
+}
+
+/** How soon a kind that could not be followed is looked at again. */
+const PAUSE_MS = 10_000
+
+/** Runs until the signal aborts. */
+export async function collectGarbage(stores: readonly ResourceStore[], options: Surroundings): Promise<void> {
+  const { signal } = options
   const graph = new Graph(stores)
   const wake = new Wake()
-  const stop = new AbortController()
-  const signal = AbortSignal.any([options.signal, stop.signal])
-  const follows = Promise.all(stores.map((store) => follow(store, graph, wake, signal))).finally(() => stop.abort())
-  // Met at the end.
-  follows.catch(() => {})
-  // Nothing is judged before every kind is known: an owner not seen yet is not an owner that is gone.
-  void aborted(signal).then(() => {
-    graph.giveUp()
-    wake.signal()
-  })
-  await graph.complete()
+  const follows = Promise.all(stores.map((store) => follow(store, graph, wake, options)))
+  void aborted(signal).then(() => wake.signal())
   while (!signal.aborted) {
     await wake.next()
     for (const task of graph.tasks()) {
@@ -58,17 +63,28 @@ export async function collectGarbage(stores: readonly ResourceStore[], options: 
   await follows
 }
 
-async function follow(store: ResourceStore, graph: Graph, wake: Wake, signal: AbortSignal): Promise<void> {
+async function follow(store: ResourceStore, graph: Graph, wake: Wake, { signal, clock, log }: Surroundings): Promise<void> {
+  const complaint = openComplaint(log, 'a kind cannot be followed: what belongs to it, or may, is not collected until it is repaired', { resource: store.resource.resource })
   while (!signal.aborted) {
-    for await (const items of store.cache.watch({ initialEvents: true, signal })) {
-      for (const item of items) {
-        if (item.type === 'BOOKMARK') graph.filled(store, item.initialEventsEnd === true)
-        else if (item.type === 'DELETED') graph.drop(store, item.entry)
-        else graph.put(store, item.entry)
+    try {
+      for await (const items of store.cache.watch({ initialEvents: true, signal })) {
+        for (const item of items) {
+          if (item.type === 'DELETED') graph.drop(item.entry)
+          else if (item.type !== 'BOOKMARK') graph.put(store, item.entry)
+          else if (item.initialEventsEnd === true) {
+            graph.filled(store)
+            complaint.well()
+          }
+        }
+        wake.signal()
       }
-      wake.signal()
+      graph.forget(store)
+    } catch (error) {
+      graph.forget(store)
+      if (signal.aborted) return
+      complaint.failed(error)
+      await clock.sleep(PAUSE_MS, signal).catch(() => {})
     }
-    graph.forget(store)
   }
 }
 
@@ -97,39 +113,27 @@ class Graph {
   readonly #pending = new Set<string>()
   /** Objects with owners that are to be looked at: new ones, and those that have lost an owner. */
   readonly #doubtful = new Set<string>()
-  readonly #empty: Set<ResourceStore>
-  readonly #kinds: ReadonlySet<string>
-  #filled: (() => void) | undefined
-  #over = false
+  /** Kinds of which not every object is known. */
+  readonly #unknown: Set<ResourceStore>
+  readonly #kinds: ReadonlyMap<string, ResourceStore>
 
   constructor(stores: readonly ResourceStore[]) {
-    this.#empty = new Set(stores)
-    this.#kinds = new Set(stores.flatMap(({ definition }) => definition.versions.map((v) => `${formatApiVersion(definition.group, v.name)}/${definition.names.kind}`)))
+    this.#unknown = new Set(stores)
+    this.#kinds = new Map(stores.flatMap((store) => {
+      const { group, names, versions } = store.definition
+      return versions.map((version) => [`${formatApiVersion(group, version.name)}/${names.kind}`, store])
+    }))
   }
 
-  /** Resolves when every kind is known, or nobody needs to know any more. */
-  async complete(): Promise<void> {
-    if (this.#empty.size === 0 || this.#over) return
-    const filled = new Promise<void>((resolve) => {
-      this.#filled = resolve
-    })
-    await filled
-  }
-
-  giveUp(): void {
-    this.#over = true
-    this.#filled?.()
-  }
-
-  filled(store: ResourceStore, initialEventsEnd: boolean): void {
-    if (!initialEventsEnd) return
-    this.#empty.delete(store)
-    if (this.#empty.size === 0) this.#filled?.()
+  // All of the kind is known: owners that have gone while it was not are missed now.
+  filled(store: ResourceStore): void {
+    this.#unknown.delete(store)
+    for (const [uid, { owners }] of this.#nodes) if (owners.some((owner) => this.#storeOf(owner) === store)) this.#doubtful.add(uid)
   }
 
   // A follower starts anew: what it knew may be stale, so its kind counts as unknown until it is filled again.
   forget(store: ResourceStore): void {
-    this.#empty.add(store)
+    this.#unknown.add(store)
     for (const [uid, node] of this.#nodes) if (node.store === store) this.#remove(uid)
   }
 
@@ -146,7 +150,11 @@ class Graph {
     }
   }
 
-  drop(_store: ResourceStore, entry: CacheEntry): void {
+  #storeOf(owner: OwnerReference): ResourceStore | undefined {
+    return this.#kinds.get(`${owner.apiVersion}/${owner.kind}`)
+  }
+
+  drop(entry: CacheEntry): void {
     const { uid } = entry.index
     this.#remove(uid)
     for (const dependant of this.#dependants.get(uid) ?? []) this.#doubtful.add(dependant)
@@ -166,16 +174,16 @@ class Graph {
 
   /** What is to be done now. */
   tasks(): (() => Promise<unknown>)[] {
-    if (this.#empty.size > 0) return []
     const tasks: (() => Promise<unknown>)[] = []
-    for (const uid of this.#pending) {
+    // Who depends on an owner is known when every kind is.
+    for (const uid of this.#unknown.size === 0 ? this.#pending : []) {
       const node = this.#nodes.get(uid) as Node
       tasks.push(() => (node.pending === ORPHAN ? this.#orphan(node) : this.#foreground(node)))
     }
     for (const uid of this.#doubtful) {
       const node = this.#nodes.get(uid)
       if (node && !node.terminating && this.#absentOwners(node).length > 0) tasks.push(() => this.#absent(node))
-      else this.#doubtful.delete(uid)
+      else if (!node?.owners.some((owner) => this.#isUnknown(owner))) this.#doubtful.delete(uid)
     }
     return tasks
   }
@@ -184,13 +192,26 @@ class Graph {
     return [...(this.#dependants.get(uid) ?? [])].flatMap((id) => this.#nodes.get(id) ?? [])
   }
 
+  #isUnknown(owner: OwnerReference): boolean {
+    const store = this.#storeOf(owner)
+    return store !== undefined && this.#unknown.has(store)
+  }
+
   // Owners of a kind served here that do not exist (any more).
   #absentOwners(node: Node): OwnerReference[] {
-    return node.owners.filter((owner) => this.#kinds.has(`${owner.apiVersion}/${owner.kind}`) && !this.#nodes.has(owner.uid))
+    return node.owners.filter((owner) => this.#storeOf(owner) && !this.#isUnknown(owner) && !this.#nodes.has(owner.uid))
+  }
+
+  // Kinds are followed each for itself: an owner that is not seen may be one that is not seen yet, so the store is asked. upstream: isDangling
+  async #isGone(owner: OwnerReference, { namespace }: Node): Promise<boolean> {
+    const store = this.#storeOf(owner) as ResourceStore
+    const live = await latestEntry(store, store.definition.scope === 'Namespaced' ? `${namespace}/${owner.name}` : owner.name)
+    return live?.hub.metadata.uid !== owner.uid
   }
 
   async #absent(node: Node): Promise<void> {
-    const absent = new Set(this.#absentOwners(node).map(({ uid }) => uid))
+    const absent = new Set<string>()
+    for (const owner of this.#absentOwners(node)) if (await this.#isGone(owner, node)) absent.add(owner.uid)
     if (absent.size === 0) return
     if (node.owners.every(({ uid }) => absent.has(uid))) await deleteNode(node, 'Background')
     else await setOwners(node, absent)
