@@ -171,8 +171,10 @@ export type StoragePlace =
 /**
  * What was asked for most plainly: a flag, else (as a plugin of kubectl) the kubeconfig that kubectl uses, else the environment, else the data directory.
  * `flags` is as for `readConfig`. `definition`: the kubeconfig leads to a kube-apiserver with the CustomResourceDefinition; it is the one that kubectl uses unless another is given.
+ * Throws ConfigError, also for flags that name a server and a store.
  */
 export function storagePlace(flags: Readonly<Record<string, unknown>>, env: Readonly<Record<string, string | undefined>>, options: { readonly plugin: boolean; readonly definition?: boolean }): StoragePlace {
+  checkOnePlace(flags, options.definition === true)
   const config = readConfig(flags, env)
   if (options.definition) return { kind: 'definition', kubeconfig: typeof flags.kubeconfig === 'string' || env.MLOPS_KUBECONFIG ? config.kubeconfig : userKubeconfig(env) }
   if (typeof flags.kubeconfig === 'string') return { kind: 'server', kubeconfig: config.kubeconfig }
@@ -180,6 +182,13 @@ export function storagePlace(flags: Readonly<Record<string, unknown>>, env: Read
   if (options.plugin) return { kind: 'server', kubeconfig: userKubeconfig(env) }
   if (env.MLOPS_KUBECONFIG) return { kind: 'server', kubeconfig: config.kubeconfig }
   return { kind: 'store', config }
+}
+
+// Two answers to where are a mistake: neither is taken in silence.
+function checkOnePlace(flags: Readonly<Record<string, unknown>>, definition: boolean): void {
+  const given = (names: readonly SettingName[]): string[] => names.filter((name) => typeof flags[name] === 'string').map((name) => SETTINGS[name].flag)
+  const [through, store] = [[...given(['kubeconfig']), ...(definition ? ['--crd'] : [])], given(['etcdServers', 'dataDir'])]
+  if (through.length > 0 && store.length > 0) throw new ConfigError([`${through[0]} and ${store[0]}: a server and a store are two places, give one of them`])
 }
 
 function userKubeconfig(env: Readonly<Record<string, string | undefined>>): string {

@@ -1,6 +1,6 @@
 /** argv → command: the only place that exits the process and handles its signals. */
 import { basename } from 'node:path'
-import { Command, CommanderError, Option } from 'commander'
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander'
 import { systemClock } from './base/clock.ts'
 import { readOwnVersion } from './commands/own-version.ts'
 import { addStorageCommands } from './commands/storage/command.ts'
@@ -64,6 +64,20 @@ function addSettings(command: Command, names: readonly SettingName[]): Command {
 // Commander sets a --no-x switch to true when it is absent, which says nothing.
 function given(options: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== true))
+}
+
+// Else `--to --data-dir d` takes the second flag for the value of the first, and its value for an argument too many.
+function refuseFlagsAsValues(command: Command): void {
+  for (const child of command.commands) refuseFlagsAsValues(child)
+  for (const option of command.options.filter(({ required }) => required)) {
+    const parse = option.parseArg
+    option.argParser((value: string, previous: unknown) => {
+      const flag = command.options.find(({ long, short }) => value === short || value === long || value.startsWith(`${long}=`))
+      if (flag) throw new InvalidArgumentError('It is a flag: the value before it is missing.')
+      if (parse) return parse(value, previous)
+      return option.variadic ? [...(Array.isArray(previous) ? previous : []), value] : value
+    })
+  }
 }
 
 function configOf(options: Readonly<Record<string, unknown>>): Config {
@@ -160,6 +174,8 @@ addStorageCommands(program, {
   out: process.stdout,
   err: process.stderr,
 })
+
+refuseFlagsAsValues(program)
 
 program
   .command('report', { hidden: true })

@@ -24,7 +24,15 @@ export function openServerStorage(backend: Backend, stores: readonly ResourceSto
     }
   }
   const close = storage.close.bind(storage)
+  const deleteQuarantined = storage.deleteQuarantined.bind(storage)
   return Object.assign(storage, {
+    // Its bytes may be a secret, and go into no log.
+    async deleteQuarantined(...args: Parameters<DirectStorage['deleteQuarantined']>) {
+      const deleted = await deleteQuarantined(...args)
+      const { resource, key, class: problem, modRevision, sha256 } = deleted
+      log.warn('an object that could not be used was deleted', { resource, key, class: problem, modRevision, sha256 })
+      return deleted
+    },
     async close(): Promise<void> {
       stopped.abort()
       await following

@@ -52,7 +52,7 @@ function checked(definition: ResourceDefinition, object: JsonObject): KubeObject
     throw new Refused('UnusableReplacement', `the replacement is no ${names.kind} of ${versions}`)
   }
   const missing = SYSTEM_FIELDS.filter((field) => typeof metadata[field] !== 'string' || metadata[field] === '')
-  if (missing.length > 0) throw new Refused('UnusableReplacement', `the replacement has no ${missing.map((field) => `metadata.${field}`).join(', ')}: give it those of the object`)
+  if (missing.length > 0) throw new Refused('UnusableReplacement', `the replacement has no ${missing.map((field) => `metadata.${field}`).join(', ')}: give it those of the object, which what refers to it goes by (quarantine show prints its bytes; where they no longer tell, a backup that is restored into another store does)`)
   const { resourceVersion: _, ...kept } = metadata
   try {
     const { object: whole } = receive({ ...(object as KubeObject), metadata: kept }, version)

@@ -30,6 +30,8 @@ const CASES: readonly (readonly [string, Partial<Known>, RegExp])[] = [
   ['the newest version is retired', { encodingVersion: 'v1beta1', storedVersions: stored('v1beta1'), retiredVersions: [{ version: 'v1', since: '' }] }, /^Nothing/],
   ['a migration has ended', { migration: migration({ phase: 'Aborted' }) }, /^Nothing/],
   ['objects are in quarantine', { quarantined: 2, migration: migration({ phase: 'Blocked' }) }, /^2 objects cannot be used: see storage quarantine list/],
+  ['one object is in quarantine', { quarantined: 1, byVersion: { '': 1, v1: 2 } }, /^1 object cannot be used: .* delete it$/],
+  ['an object was found that no scan has met', { byVersion: { '': 1, v1: 2 } }, /^storage verify puts what cannot be used into quarantine: 1 object has no readable header$/],
   ['the quarantine was emptied', { migration: migration({ phase: 'Blocked' }) }, /^The quarantine is empty again/],
   ['a restore has not ended', { mode: 'Importing' }, /^A restore has not ended/],
   ['writes are frozen', { mode: 'ReadOnly' }, /^Writes are frozen$/],

@@ -5,14 +5,16 @@ type Known = Omit<StorageStatus, 'next' | 'store'>
 
 /** One sentence with the command. */
 export function nextStep(status: Known): string {
-  const { resource, versions, mode, encodingVersion, storedVersions, retiredVersions, quarantined, migration } = status
+  const { resource, versions, mode, encodingVersion, storedVersions, retiredVersions, quarantined, migration, byVersion } = status
   const stored = storedVersions.map(({ version }) => version)
   if (versions.length === 0) return 'This program does not know the resource: run the release, or give the definition, that does'
   if (mode === 'Importing') return 'A restore has not ended: empty the store and restore again'
   if (mode === 'ReadOnly') return 'Writes are frozen'
-  if (quarantined > 0) return `${quarantined} objects cannot be used: see storage quarantine list, then replace or delete them`
+  if (quarantined > 0) return `${quarantined === 1 ? '1 object cannot be used: see storage quarantine list, then replace or delete it' : `${quarantined} objects cannot be used: see storage quarantine list, then replace or delete them`}`
   const unfinished = migration && unfinishedStep(migration)
   if (unfinished !== undefined) return unfinished
+  const headless = byVersion[''] ?? 0
+  if (headless > 0) return `storage verify puts what cannot be used into quarantine: ${headless === 1 ? '1 object has' : `${headless} objects have`} no readable header`
   const newest = versions.findLast((version) => !retiredVersions.some((retired) => retired.version === version)) as string
   const lagging = status.replicas.filter(({ live, encodable }) => live && !encodable.includes(newest))
   if (stored.length > 1) return `storage migrate writes everything at ${encodingVersion} and takes ${others(stored, encodingVersion)} away`

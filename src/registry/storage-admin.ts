@@ -7,7 +7,7 @@ import type { DryRun } from '../../storage/migrate-dry-run.ts'
 import type { Job } from '../../storage/migrate-job.ts'
 import type { Progress } from '../../storage/migrate-progress.ts'
 import type { Expected, QuarantineEntry } from '../../storage/quarantine.ts'
-import type { Replica } from '../../storage/replicas.ts'
+import type { Announcement, Replica } from '../../storage/replicas.ts'
 import type { Verification } from '../../storage/verify.ts'
 import type { JsonObject } from '../api/object.ts'
 
@@ -32,7 +32,7 @@ export interface StorageStatus extends StoredCounts {
   readonly mode: FenceMode
   /** Revision of the fence. */
   readonly fenceRevision: number
-  readonly replicas: readonly Replica[]
+  readonly replicas: readonly ReplicaStatus[]
   /** The last proof, and whether it still holds for the present fence. */
   readonly proof?: Proof & { readonly digest?: string; readonly current: boolean }
   /** Objects in quarantine. */
@@ -43,6 +43,11 @@ export interface StorageStatus extends StoredCounts {
   readonly next: string
   /** The store that it is in. */
   readonly store: BackendStatus
+}
+
+/** A replica, and what it does; of one whose announcement has ended without a good-bye it is not what it said last. */
+export interface ReplicaStatus extends Omit<Replica, 'state'> {
+  readonly state: Announcement['state'] | 'Vanished'
 }
 
 /** A migration: its record, how far it is, and who is at work on it. */

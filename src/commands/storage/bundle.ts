@@ -31,7 +31,7 @@ export function runBackup(options: CommandOptions, file: string): Promise<number
   })
 }
 
-async function write({ admin, out, say }: CommandContext, file: string): Promise<void> {
+async function write({ admin, out, output, say, print }: CommandContext, file: string): Promise<void> {
   if (file === '-') {
     for await (const line of admin.backup()) if (!out.write(line)) await once(out, 'drain')
     return
@@ -47,7 +47,9 @@ async function write({ admin, out, say }: CommandContext, file: string): Promise
     await handle.sync()
     await handle.close()
     await rename(draft, file)
-    say(`${file}: ${formatCount((JSON.parse(last) as BundleTrailer).count)} entries`)
+    const trailer = JSON.parse(last) as BundleTrailer
+    if (output === 'json') print({ file, ...trailer }, () => [])
+    else say(`${file}: ${formatCount(trailer.count)} entries`)
   } catch (error) {
     await handle.close()
     await rm(draft, { force: true })

@@ -60,6 +60,11 @@ function describePlain({ resource, objects, bytes, encodingVersion }: StorageSta
   return `${resource}: ${plural(objects)} (${formatBytes(bytes)}) at ${encodingVersion}, its only version`
 }
 
+/** How far; there may be more objects than there were at first. */
+export function describeDone({ done, total }: Pick<Migration, 'done' | 'total'>): string {
+  return `${formatCount(done)} of ${formatCount(Math.max(total, done))}`
+}
+
 function plural(objects: number): string {
   return objects === 1 ? '1 object' : `${formatCount(objects)} objects`
 }
@@ -67,7 +72,7 @@ function plural(objects: number): string {
 function describeMigration({ id, target, retiring, phase, reason, message, rateLimit, done, total, owner, failure }: Migration): string {
   const why = failure?.message ?? message ?? reason
   const limit = rateLimit === undefined ? '' : `, at most ${formatCount(rateLimit)}/s`
-  return `${id}, ${retiring === undefined ? `to ${target}` : `retires ${retiring}`}: ${phase}${why === undefined ? '' : ` (${why})`}, ${formatCount(done)} of ${formatCount(total)}${limit}${owner === undefined ? (isAtWork(phase) ? ', and nobody is at work on it' : '') : `, by ${owner}`}`
+  return `${id}, ${retiring === undefined ? `to ${target}` : `retires ${retiring}`}: ${phase}${why === undefined ? '' : ` (${why})`}, ${describeDone({ done, total })}${limit}${owner === undefined ? (isAtWork(phase) ? ', and nobody is at work on it' : '') : `, by ${owner}`}`
 }
 
 /** Whether somebody should be at work on a migration in this phase. */

@@ -2,7 +2,7 @@
 import { Refused } from '../../../storage/refused.ts'
 import type { Migration, StorageAdmin } from '../../registry/storage-admin.ts'
 import { openProgress, type ProgressDisplay } from '../show-progress.ts'
-import { describeAccount, describeDryRun, describeProgress, isAtWork, isShort } from './describe.ts'
+import { describeAccount, describeDone, describeDryRun, describeProgress, isAtWork, isShort } from './describe.ts'
 import { INTERRUPTED, migrationExitCode } from './exit-code.ts'
 import { chooseResource, runStorageCommand, type CommandContext, type CommandOptions } from './run-command.ts'
 
@@ -132,7 +132,7 @@ function openDisplay({ err, clock }: CommandContext, resource: string): Migratio
       const short = isShort(migration)
       if (!err.isTTY && shown.phase === phase && shown.short === short && now - shown.at < LINE_MS) return
       shown = { phase, short, at: now }
-      const place = err.isTTY ? '' : `${done} of ${total}, `
+      const place = err.isTTY ? '' : `${describeDone(migration)}, `
       display.update(resource, { done, total: Math.max(total, done), message: place + describeProgress(migration) })
     },
     stop: () => display.stop(),

@@ -45,7 +45,7 @@ function describeContent(found: QuarantinedContent): string[] {
     printable(value.subarray(0, SHOWN_BYTES)) + (value.length > SHOWN_BYTES ? ' …' : ''),
     '',
     `storage quarantine export ${found.key} FILE`,
-    `storage quarantine replace ${found.key} ${expect} --filename OBJECT.yaml`,
+    `storage quarantine replace ${found.key} ${expect} --filename OBJECT.yaml (whole, with the metadata.uid and creationTimestamp that it had: the bytes show them, else a backup that is restored into another store)`,
     `storage quarantine delete ${found.key} ${expect} --report FILE`,
   ]
 }
