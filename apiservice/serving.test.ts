@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
+import type { ServerResponse } from 'node:http'
 import { connect as connectHttp2, type ClientHttp2Session, type IncomingHttpHeaders } from 'node:http2'
 import { Agent, request as requestHttps } from 'node:https'
 import { tmpdir } from 'node:os'
@@ -226,4 +228,36 @@ test('what has not ended after the grace time is cut', async () => {
   assert.ok(!(await Promise.all(cut)).includes('first last'))
   silent.destroy()
   session.destroy()
+})
+
+test('a stop tells connections before it ends them, and what they have sent by then is answered', async () => {
+  const held: (() => void)[] = []
+  const server = await start((_request, response) => void held.push(() => void (response as ServerResponse).end('answered')))
+  const session = openSession(server)
+  const gone = once(session, 'goaway')
+  const answer = viaSession(session, '/')
+  while (held.length === 0) await systemClock.sleep(5)
+  let told = false
+  const closed = server.close({ graceMs: 5000, told: () => (told = true) })
+  assert.equal((await gone)[0], 0)
+  assert.equal(told, true)
+  held[0]?.()
+  assert.equal((await answer).body, 'answered')
+  await closed
+})
+
+test('who was refused for its authority is asked to come again when that counts, and nobody else', async () => {
+  const server = await start((_request, response) => void (response as ServerResponse).end('ok'))
+  const [known, refused, none] = [openSession(server, pki.admin), openSession(server, otherPki.admin), openSession(server)]
+  try {
+    for (const session of [known, refused, none]) await viaSession(session, '/')
+    const ended = once(refused, 'close')
+    server.setCertificates({ ...pki.server, clientCa: pki.ca + otherPki.ca })
+    await ended
+    assert.deepEqual([known.closed, none.closed], [false, false])
+    for (const session of [known, none]) assert.equal((await viaSession(session, '/')).body, 'ok')
+  } finally {
+    for (const session of [known, refused, none]) session.destroy()
+    await server.close({ graceMs: 0 })
+  }
 })

@@ -8,7 +8,7 @@ import {
   type ServerHttp2Session,
 } from 'node:http2'
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { Server as NetServer, type AddressInfo, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../src/base/clock.ts'
@@ -46,9 +46,9 @@ export interface TlsServer {
   setCertificates(certificates: Certificates): void
   /**
    * Stops: no new connections, GOAWAY on HTTP/2, `Connection: close` on HTTP/1.1; resolves when the last
-   * request has ended, and after `graceMs` at the latest, when what is left is cut.
+   * request has ended, and after `graceMs` at the latest, when what is left is cut. `told` is called when all connections know.
    */
-  close(options: { readonly graceMs: number }): Promise<void>
+  close(options: { readonly graceMs: number; told?(): void }): Promise<void>
 }
 
 const KIB = 1024
@@ -66,6 +66,10 @@ const CONNECTION_WINDOW = 64 * MIB
 const SECOND = 1000
 // How long a connection is read on after its last answer.
 const LINGER_MS = 2 * SECOND
+// A connection that ends has been quiet for so long, unless it never is. upstream's goAwayTimeout (http2) is the second that it stays.
+const QUIET_MS = 20
+const QUIET_WAIT_MS = 2 * SECOND
+const LINGER_AWAY_MS = SECOND
 
 /**
  * Serves `handler` over TLS on host:port. Rejects with a message that names the port when it is taken or may not be used.
@@ -97,15 +101,22 @@ export async function serveTls(options: ServeTlsOptions): Promise<TlsServer> {
       server.setSecureContext(secureContext(certificates))
       open.drainRefused()
     },
-    close: async ({ graceMs }) => {
-      const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-      open.drain()
+    close: async ({ graceMs, told }) => {
+      const closed = stopListening(server)
+      void open.drain().then(told)
       const deadline = clock.schedule(graceMs, () => open.destroy())
       // The deadline does not keep the process alive, but the open sockets do.
       await closed
       deadline.cancel()
+      // What is left are timers of its own.
+      server.close()
     },
   }
+}
+
+// Resolves when the last connection has ended. An HTTP/2 server's own close ends its sessions at once.
+function stopListening(server: Http2SecureServer): Promise<void> {
+  return new Promise((resolve) => NetServer.prototype.close.call(server, () => resolve()))
 }
 
 function secureContext({ key, cert, clientCa }: Certificates): { key: string; cert: string; ca?: string; minVersion: 'TLSv1.2' } {
@@ -210,8 +221,8 @@ function failWith500(response: HttpResponse): void {
 interface OpenConnections {
   /** Notes a request, so that its HTTP/1.1 connection is known to be busy. */
   watch(request: HttpRequest, response: HttpResponse): void
-  /** Ends what is idle now and the rest as soon as it becomes idle. */
-  drain(): void
+  /** Ends what is idle now and the rest as soon as it becomes idle. Resolves when all connections were told. */
+  drain(): Promise<void>
   /** Does so with connections whose client certificate was not accepted. */
   drainRefused(): void
   /** Cuts everything. */
@@ -236,13 +247,13 @@ function track(server: Http2SecureServer, log: Log, clock: Clock): OpenConnectio
     // Before it listens, the start fails with it.
     if (server.listening) log.error('server failed', { err })
   })
-  const sessions = trackSessions(server, log)
+  const sessions = trackSessions(server, log, clock)
   const http1 = trackHttp1(server)
   return {
     watch: http1.watch,
-    drain() {
-      sessions.drain()
+    async drain() {
       http1.drain()
+      await sessions.drain()
     },
     drainRefused() {
       sessions.drainRefused()
@@ -259,8 +270,11 @@ function isRefused(socket: TLSSocket): boolean {
   return !socket.authorized && socket.getPeerX509Certificate() !== undefined
 }
 
-function trackSessions(server: Http2SecureServer, log: Log): Pick<OpenConnections, 'drain' | 'drainRefused' | 'destroy'> {
+function trackSessions(server: Http2SecureServer, log: Log, clock: Clock): Pick<OpenConnections, 'drain' | 'drainRefused' | 'destroy'> {
   const sessions = new Set<ServerHttp2Session>()
+  // When a request of a session began or ended last.
+  const active = new WeakMap<object, number>()
+  const note = (session: object | undefined): void => void (session && active.set(session, clock.monotonic()))
   let draining = false
   server.on('session', (session) => {
     sessions.add(session)
@@ -270,6 +284,9 @@ function trackSessions(server: Http2SecureServer, log: Log): Pick<OpenConnection
     if (draining) session.close()
   })
   server.on('stream', (stream: Http2Stream) => {
+    const { session } = stream
+    note(session)
+    stream.once('close', () => note(session))
     stream.on('error', (err) => log.debug('http2 stream ended', { err }))
     // A reset with NO_ERROR looks to Node like the end of the body: without this its request would never be over.
     stream.once('end', () => {
@@ -277,10 +294,9 @@ function trackSessions(server: Http2SecureServer, log: Log): Pick<OpenConnection
     })
   })
   return {
-    drain() {
+    async drain() {
       draining = true
-      // Sends GOAWAY, and ends the session when its last stream has ended; Node's server.close does neither.
-      for (const session of sessions) session.close()
+      await Promise.all([...sessions].map((session) => tell(session, () => active.get(session) ?? 0, clock)))
     },
     drainRefused() {
       for (const session of sessions) if (isRefused(session.socket as TLSSocket)) session.close()
@@ -291,7 +307,22 @@ function trackSessions(server: Http2SecureServer, log: Log): Pick<OpenConnection
   }
 }
 
-function trackHttp1(server: Http2SecureServer): Pick<OpenConnections, 'watch' | 'drain' | 'drainRefused'> {
+/**
+ * Sends GOAWAY and later ends the session, when its last stream has ended. What a client sends before it has read the GOAWAY is lost, and it can repeat only what
+ * has no body: nghttp2 takes nothing more, so a moment is chosen at which nothing is under way. Closed at once, even that would break.
+ */
+async function tell(session: ServerHttp2Session, active: () => number, clock: Clock): Promise<void> {
+  for (const deadline = clock.monotonic() + QUIET_WAIT_MS; ; ) {
+    const quietMs = clock.monotonic() - active()
+    if (session.destroyed || quietMs >= QUIET_MS || clock.monotonic() >= deadline) break
+    await clock.sleep(QUIET_MS - quietMs)
+  }
+  if (session.destroyed) return
+  session.goaway()
+  clock.schedule(LINGER_AWAY_MS, () => session.close())
+}
+
+function trackHttp1(server: Http2SecureServer): Pick<OpenConnections, 'watch' | 'drainRefused'> & { drain(): void } {
   // Unanswered requests of each connection.
   const busy = new Map<Socket, Set<ServerResponse>>()
   const ending = new WeakSet<Socket>()

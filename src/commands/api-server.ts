@@ -90,10 +90,10 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
       leaving.abort()
       if (drainMs > 0) await clock.sleep(drainMs)
       // Connections hear first that they end, so that a client whose watch ends begins the next one elsewhere.
-      const closed = tls.close({ graceMs })
-      stopping.abort()
+      const closed = tls.close({ graceMs, told: () => stopping.abort() })
       await storage.close()
       await closed
+      stopping.abort()
       await yaml.close()
       await opened[Symbol.asyncDispose]()
     },

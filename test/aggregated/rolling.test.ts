@@ -47,15 +47,18 @@ suite('replicas', () => {
     let running = await replica()
     service.target = portOf(running)
     await cluster.available()
+    await eventually('requests arrive', async () => (await cluster.plane.send('GET', JOBS)).status === 200)
     const load = startLoad(openHttp2(cluster.plane.url, { ca: cluster.plane.pki.ca, ...cluster.plane.pki.admin }))
     try {
       for (let round = 0; round < 3; round++) running = await replace(running)
     } finally {
       await load.stop()
     }
-    const { answered, failures } = load
+    const { answered, failures, raced } = load
     assert.ok(answered > 500, `only ${answered} requests`)
     assert.deepEqual(failures, [])
+    // A moment is chosen at which nothing is under way; another connection's end may still meet a request that is.
+    assert.ok(raced <= 1, `${raced} requests met the end of a connection`)
     assert.equal((await running.stop()).code, 0)
   })
 })
@@ -93,6 +96,8 @@ async function startService(port: number): Promise<Service> {
 
 interface Load {
   answered: number
+  /** Requests with a body that were sent in the moment in which a GOAWAY was on its way: kube-apiserver cannot repeat those, their client does. */
+  raced: number
   readonly failures: string[]
   stop(): Promise<void>
 }
@@ -105,6 +110,10 @@ function startLoad(client: Http2Client): Load {
   const send = async (...[method, path, options]: Parameters<Http2Client['send']>): Promise<void> => {
     try {
       const { status, text } = await client.send(method, path, options)
+      if (status === 503 && text.includes('graceful shutdown GOAWAY')) {
+        load.raced++
+        return await send(method, path, options)
+      }
       if (status >= 300) failures.push(`${method} ${path}: ${status} ${text}`)
     } catch (error) {
       failures.push(`${method} ${path}: ${String(error)}`)
@@ -129,6 +138,7 @@ function startLoad(client: Http2Client): Load {
   }
   const load: Load = {
     answered: 0,
+    raced: 0,
     failures,
     async stop() {
       stopped = true
