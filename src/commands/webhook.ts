@@ -40,7 +40,10 @@ export async function runWebhook(config: WebhookConfig, options: WebhookSurround
   const resources = await chooseResources(config, (line) => out.write(`${line}\n`))
   const convert = openConverter(resources)
   checkConversions(resources, convert)
-  const certificate = await openCertificate(config, resources, { ...options, ...around })
+  const certificate = await openCertificate(config, resources, { ...options, ...around }).catch((error: unknown) => {
+    if (!signal.aborted) throw error
+  })
+  if (!certificate) return
   try {
     const handler = createWebhook({ convert, stopping: signal, metrics: openMetrics({ process: true }), ...around })
     const server = await serveTls({ ...certificate.first, handler, host: config.bindAddress, port: config.port, ...around })
