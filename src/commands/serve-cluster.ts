@@ -14,6 +14,7 @@ import { openLog, type Log } from '../base/log.ts'
 import { makeDirectories } from '../base/make-directories.ts'
 import type { Config } from '../config.ts'
 import type { ServedResource } from '../registry/resource-store.ts'
+import { sweepNamespaces } from '../registry/sweep-namespaces.ts'
 import { ADMIN_DEFINITIONS } from '../server/admin/definitions.ts'
 import { openApiServer, type ApiServer } from './api-server.ts'
 import { certificateSource, type CertificateSource } from './certificate-source.ts'
@@ -108,10 +109,11 @@ async function serve(config: Config, { resources, source, certificate, opened, o
       registration?.renew()
     }
     const watching = source.watch(current, use, signal)
+    const sweeping = sweepNamespaces(server.stores, namespaces.find, around)
     out.write(`mlops-apiserver serves ${resources.map(({ definition }) => qualifiedName(definition)).join(', ')} on ${server.url}\n`)
     await aborted(signal)
     out.write(`stopping, after ${config.shutdownDelaySeconds} s more of serving\n`)
-    await Promise.all([server.close({ graceMs: GRACE_MS, drainMs: config.shutdownDelaySeconds * 1000 }), watching, registration?.ended])
+    await Promise.all([server.close({ graceMs: GRACE_MS, drainMs: config.shutdownDelaySeconds * 1000 }), watching, sweeping, registration?.ended])
   } finally {
     ended.abort()
   }
