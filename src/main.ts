@@ -195,9 +195,17 @@ program
     process.exitCode = await runPodStep(step, { environment: process.env, signal: stopSignal(), out: process.stdout })
   })
 
-// What storage refuses has a documented code of its own. Told by the name, so that storage is not loaded for it.
+/** Another process has the store or the port (8); the store or its disk cannot be used (9). By the name or the code of the error, so that storage is not loaded for it. */
+const EXIT_CODES: ReadonlyMap<unknown, number> = new Map([
+  ...['StoreLocked', 'EADDRINUSE'].map((name) => [name, 8] as const),
+  ...['DirectoryUnusable', 'Unavailable', 'OutOfSpace', 'UnknownOutcome', 'ENOSPC', 'EDQUOT', 'EROFS'].map((name) => [name, 9] as const),
+])
+
+// What storage refuses has a documented code of its own.
 function exitCodeOf(error: unknown): number {
-  return error instanceof Error && error.name === 'Refused' && 'exitCode' in error ? Number(error.exitCode) : 1
+  if (!(error instanceof Error)) return 1
+  if (error.name === 'Refused' && 'exitCode' in error) return Number(error.exitCode)
+  return EXIT_CODES.get(error.name) ?? EXIT_CODES.get('code' in error ? error.code : undefined) ?? (error.cause === undefined ? 1 : exitCodeOf(error.cause))
 }
 
 async function main(): Promise<number> {

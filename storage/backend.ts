@@ -114,6 +114,8 @@ export interface BackendStatus {
   readonly bytes: number
   /** The store's room, where it can tell: bytes in all, bytes left until it refuses writes, and how many of those work that can wait should leave to others. */
   readonly space?: { readonly limitBytes: number; readonly freeBytes: number; readonly reserveBytes: number }
+  /** It is on a read-only file system: reads are answered, all else is rejected with Unavailable. */
+  readonly readOnly?: true
   /** Goes up with each change of the leader, where there is one. */
   readonly term?: number
   /** What is added to the revisions of the engine, where something is. */

@@ -1,7 +1,9 @@
 /** The data directory of the embedded store: made, locked against a second process, and let go again. */
-import { chmodSync, closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, closeSync, copyFileSync, fsyncSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { pathToFileURL } from 'node:url'
 import { makeDirectories } from '../src/base/make-directories.ts'
 import { StoreLocked } from './sqlite-protocol.ts'
 import { openRoom } from './sqlite-room.ts'
@@ -11,6 +13,8 @@ import type { Room } from './sqlite-room.ts'
 export interface Directory {
   readonly database: DatabaseSync
   readonly room: Room
+  /** Nothing can be written, and the lock is not held. */
+  readonly readOnly: boolean
   /** Bytes of the database and its write-ahead log. */
   size(): number
   /** Writes everything into the database file, closes it and gives the lock back. */
@@ -34,9 +38,18 @@ export function isFull(err: unknown): boolean {
 
 /**
  * Opens the directory, made with mode 0700 (files 0600) when it is not there. The lock is SQLite's own, so it ends with the process; the file
- * with the owner's pid only informs. Throws StoreLocked, or what the file system or SQLite throws.
+ * with the owner's pid only informs. Throws StoreLocked, or what the file system or SQLite throws. With `orReadOnly` a store on a read-only file system is opened for reading.
  */
-export function openDirectory(directory: string): Directory {
+export function openDirectory(directory: string, orReadOnly = false): Directory {
+  try {
+    return openWritable(directory)
+  } catch (err) {
+    if (orReadOnly && isReadOnly(err)) return openReadOnly(directory)
+    throw err
+  }
+}
+
+function openWritable(directory: string): Directory {
   const firstMade = makeDirectories(directory)
   const file = join(directory, DATABASE)
   const database = new DatabaseSync(file)
@@ -54,12 +67,40 @@ export function openDirectory(directory: string): Directory {
   return {
     database,
     room: openRoom(database, file),
+    readOnly: false,
     size: () => fileSize(file) + fileSize(`${file}-wal`),
     close() {
       // Before the lock goes: afterwards the file may be that of the next owner.
       rmSync(join(directory, OWNER), { force: true })
       database.close()
     },
+  }
+}
+
+// Without a write-ahead log the file is all there is, and SQLite is told that nobody changes it. With one, as in a snapshot of a store at work, SQLite must write to
+// read it: it does so in a copy, which is gone with this process.
+function openReadOnly(directory: string): Directory {
+  const file = join(directory, DATABASE)
+  const database = fileSize(`${file}-wal`) === 0 ? openImmutable(file) : openCopy(file)
+  return { database, room: openRoom(database, file), readOnly: true, size: () => fileSize(file) + fileSize(`${file}-wal`), close: () => database.close() }
+}
+
+function openImmutable(file: string): DatabaseSync {
+  const url = pathToFileURL(file)
+  url.search = '?immutable=1'
+  return new DatabaseSync(url, { readOnly: true })
+}
+
+function openCopy(file: string): DatabaseSync {
+  const copy = mkdtempSync(join(tmpdir(), 'mlops-apiserver-'))
+  try {
+    for (const suffix of ['', '-wal']) copyFileSync(file + suffix, join(copy, DATABASE + suffix))
+    const database = new DatabaseSync(join(copy, DATABASE))
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; COMMIT')
+    return database
+  } finally {
+    // Its files are open, and need no names.
+    rmSync(copy, { recursive: true, force: true })
   }
 }
 
@@ -106,6 +147,10 @@ function writeOwner(directory: string): void {
 
 function isNoSpace(err: unknown): boolean {
   return err instanceof Error && 'code' in err && (err.code === 'ENOSPC' || err.code === 'EDQUOT')
+}
+
+function isReadOnly(err: unknown): boolean {
+  return err instanceof Error && 'code' in err && err.code === 'EROFS'
 }
 
 function readOwner(directory: string): number | undefined {

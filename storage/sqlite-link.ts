@@ -46,8 +46,8 @@ type Greeting = Exclude<Hello, { failure: unknown }>
 const SCRIPT = new URL(`./sqlite-worker${extname(import.meta.filename)}`, import.meta.url)
 
 /** Starts the worker, with none of this process's flags: some are refused by a thread. Rejects with StoreLocked or DirectoryUnusable. */
-export async function openLink({ directory, firstRevision, onCrash, script = SCRIPT }: LinkOptions): Promise<Link> {
-  const worker = new Worker(script, { workerData: { directory, firstRevision } satisfies WorkerStart, execArgv: [] })
+export async function openLink({ directory, firstRevision, orReadOnly, onCrash, script = SCRIPT }: LinkOptions): Promise<Link> {
+  const worker = new Worker(script, { workerData: { directory, firstRevision, ...(orReadOnly !== undefined && { orReadOnly }) } satisfies WorkerStart, execArgv: [] })
   const exited = new Promise<void>((resolve) => worker.once('exit', () => resolve()))
   const { promise, resolve, reject } = Promise.withResolvers<Hello>()
   worker.once('message', resolve)

@@ -1,5 +1,5 @@
 /** What the threads of the embedded store say to each other. Only plain data: it is cloned on the way. */
-import { Compacted, FutureRevision, OutOfSpace, BackendError } from './backend.ts'
+import { BackendError, Compacted, FutureRevision, OutOfSpace, Unavailable } from './backend.ts'
 import type { BackendStatus, CommitRequest, KeyValue, RangeRequest, WatchBatch, WatchEvent } from './backend.ts'
 import type { LogRequest } from './event-feed.ts'
 
@@ -8,6 +8,8 @@ export interface WorkerStart {
   readonly directory: string
   /** The revision of the store if it is a new one. */
   readonly firstRevision: number
+  /** Open it also where nothing can be written. */
+  readonly orReadOnly?: boolean
 }
 
 /** One call, with its parameters and its answer. */
@@ -22,7 +24,7 @@ export interface Calls {
   readonly compact: { params: number; result: void }
   readonly checkpoint: { params: void; result: void }
   /** Bytes on disk, and the disk's room. */
-  readonly size: { params: void; result: Pick<BackendStatus, 'bytes' | 'space'> }
+  readonly size: { params: void; result: Pick<BackendStatus, 'bytes' | 'space' | 'readOnly'> }
   /** The last call: answered when the files are closed. */
   readonly close: { params: void; result: void }
 }
@@ -68,6 +70,9 @@ export class StoreLocked extends BackendError {
   }
 }
 
+/** The store can only be read. Nothing was written. */
+export class ReadOnly extends Unavailable {}
+
 /** The data directory cannot be used: it cannot be made or written, or what is in it is no store of ours. */
 export class DirectoryUnusable extends BackendError {
   readonly directory: string
@@ -82,7 +87,7 @@ export class DirectoryUnusable extends BackendError {
 /** An error that crosses the threads; a class would not survive it. */
 export type Failure =
   | { readonly kind: 'Compacted' | 'FutureRevision'; readonly revision: number }
-  | { readonly kind: 'OutOfSpace'; readonly message: string }
+  | { readonly kind: 'OutOfSpace' | 'ReadOnly'; readonly message: string }
   | { readonly kind: 'StoreLocked'; readonly directory: string; readonly pid: number | undefined }
   | { readonly kind: 'DirectoryUnusable'; readonly directory: string; readonly reason: string }
 
@@ -90,6 +95,7 @@ export type Failure =
 export function toFailure(err: unknown): Failure | undefined {
   if (err instanceof Compacted) return { kind: 'Compacted', revision: err.compactedRevision }
   if (err instanceof FutureRevision) return { kind: 'FutureRevision', revision: err.currentRevision }
+  if (err instanceof ReadOnly) return { kind: 'ReadOnly', message: err.message }
   if (err instanceof OutOfSpace) return { kind: 'OutOfSpace', message: err.message }
   return undefined
 }
@@ -103,6 +109,8 @@ export function fromFailure(failure: Failure): BackendError {
       return new FutureRevision(failure.revision)
     case 'OutOfSpace':
       return new OutOfSpace(failure.message)
+    case 'ReadOnly':
+      return new ReadOnly(failure.message)
     case 'StoreLocked':
       return new StoreLocked(failure.directory, failure.pid)
     case 'DirectoryUnusable':

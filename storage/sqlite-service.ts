@@ -3,7 +3,7 @@ import { Compacted, FutureRevision, OutOfSpace } from './backend.ts'
 import type { RangeRequest } from './backend.ts'
 import { isFull } from './sqlite-directory.ts'
 import type { Directory } from './sqlite-directory.ts'
-import { toFailure } from './sqlite-protocol.ts'
+import { ReadOnly, toFailure } from './sqlite-protocol.ts'
 import type { Call, CommitOutcome, Reply } from './sqlite-protocol.ts'
 import { checkReadable } from './sqlite-reads.ts'
 import type { Reads } from './sqlite-reads.ts'
@@ -38,13 +38,14 @@ export class Service {
   readonly #ranges = new Set<RangeRead>()
   #compacted: number
   /** Rows may wait for the sweep: those that an earlier process left, at first. */
-  #sweeping = true
+  #sweeping: boolean
   #closing: Call | undefined
 
   constructor(store: Store, post: (replies: readonly Reply[]) => void) {
     this.#store = store
     this.#post = post
     this.#compacted = store.compactedRevision
+    this.#sweeping = !store.directory.readOnly
   }
 
   /**
@@ -94,10 +95,10 @@ export class Service {
         directory.room.keep()
         return { id, result: undefined }
       case 'checkpoint':
-        directory.database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+        if (!directory.readOnly) directory.database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
         return { id, result: undefined }
       case 'size':
-        return { id, result: { bytes: directory.size(), space: directory.room.measure() } }
+        return { id, result: { bytes: directory.size(), space: directory.room.measure(), ...(directory.readOnly && { readOnly: true }) } }
       case 'close':
         this.#closing = call
         return undefined
@@ -124,6 +125,7 @@ export class Service {
     const { directory, writes } = this.#store
     if (revision > writes.revision) throw new FutureRevision(writes.revision)
     if (revision <= this.#compacted) return
+    if (directory.readOnly) throw readOnly()
     transaction(directory.database, () => writeMeta(directory.database, 'compacted', revision))
     this.#compacted = revision
     this.#sweeping = true
@@ -145,6 +147,7 @@ export class Service {
   }
 
   #write(calls: readonly Call[]): Reply[] {
+    if (this.#store.directory.readOnly) return calls.map(({ id }) => ({ id, failure: toFailure(readOnly())! }))
     const writes = calls.map(toWrite)
     const admitted = this.#admit(writes)
     const outcomes = this.#run(writes.filter((_, i) => admitted[i]))
@@ -172,6 +175,10 @@ export class Service {
     const again = new Map(into.run(waiting).map((outcome, i) => [waiting[i]!, outcome]))
     return outcomes.map((outcome, i) => again.get(writes[i]!) ?? outcome)
   }
+}
+
+function readOnly(): ReadOnly {
+  return new ReadOnly('the store is on a read-only file system: nothing can be written')
 }
 
 function isWrite(call: Call): boolean {

@@ -17,14 +17,16 @@ import type { Writes } from './sqlite-writes.ts'
 
 const port = parentPort!
 
-function openStore({ directory: path, firstRevision }: WorkerStart): Store {
-  const directory = openDirectory(path)
+function openStore({ directory: path, firstRevision, orReadOnly = false }: WorkerStart): Store {
+  const directory = openDirectory(path, orReadOnly)
   const { database } = directory
   try {
     createTables(database, path, firstRevision)
     const writes = prepareWrites(database)
-    endLeases(writes, directory.room)
-    directory.room.keep()
+    if (!directory.readOnly) {
+      endLeases(writes, directory.room)
+      directory.room.keep()
+    }
     return { directory, writes, reads: prepareReads(database), sweep: prepareSweep(database), compactedRevision: readMeta(database, 'compacted') }
   } catch (err) {
     directory.close()

@@ -26,16 +26,19 @@ export interface SqliteOptions {
   readonly log: Log
   /** History is kept for this long; default 5 minutes. */
   readonly compactAfterMs?: number
+  /** On a read-only file system it is opened for reading, as the files are; nobody may change them meanwhile. Else such a directory cannot be used. */
+  readonly orReadOnly?: boolean
 }
 
 /**
  * Opens the store in a directory. Rejects with StoreLocked when another process has it, with DirectoryUnusable when it cannot be used.
  * Leases of an earlier process end here.
  */
-export async function openSqlite({ directory, clock, log, compactAfterMs = COMPACT_AFTER_MS }: SqliteOptions): Promise<Backend> {
+export async function openSqlite({ directory, clock, log, compactAfterMs = COMPACT_AFTER_MS, orReadOnly = false }: SqliteOptions): Promise<Backend> {
   const link = await openLink({
     directory,
     firstRevision: firstRevision(clock),
+    orReadOnly,
     onCrash: (cause) => {
       log.error('the store has failed', { err: cause, directory })
       compactor.stop()

@@ -27,8 +27,15 @@ export function storeDirectory({ dataDir }: Pick<Config, 'dataDir'>): string {
   return join(dataDir, 'store')
 }
 
+/** What it is opened with. `orReadOnly`: an embedded store on a read-only file system is opened for reading. */
+export interface BackendSurroundings {
+  readonly clock: Clock
+  readonly log: Log
+  readonly orReadOnly?: boolean
+}
+
 /** Opens it. Rejects as the engine does, with ConfigError for settings that make no sense, with Refused for a store whose revisions nobody can tell. */
-export async function openBackend(config: BackendConfig, around: { readonly clock: Clock; readonly log: Log }): Promise<OpenedBackend> {
+export async function openBackend(config: BackendConfig, around: BackendSurroundings): Promise<OpenedBackend> {
   const mark = markFile(join(config.dataDir, 'high-water-mark.json'))
   const exclusive = config.etcdServers.length === 0
   const engine = exclusive ? await openEmbedded(config, around) : await openDistributed(config, around)
@@ -40,17 +47,17 @@ export async function openBackend(config: BackendConfig, around: { readonly cloc
   }
 }
 
-async function openEmbedded(config: BackendConfig, around: { readonly clock: Clock; readonly log: Log }): Promise<Backend> {
+async function openEmbedded(config: BackendConfig, around: BackendSurroundings): Promise<Backend> {
   const { openSqlite } = await import('../../storage/sqlite.ts')
   return await openSqlite({ directory: storeDirectory(config), ...around })
 }
 
-async function openDistributed(config: BackendConfig, around: { readonly clock: Clock; readonly log: Log }): Promise<Backend> {
+async function openDistributed(config: BackendConfig, { clock, log }: BackendSurroundings): Promise<Backend> {
   const tls = await readTls(config)
   const { etcdServers: endpoints, etcdPrefix: prefix, etcdUser: user, etcdPassword: password } = config
   const { openEtcd } = await import('../../storage/etcd.ts')
   try {
-    return await openEtcd({ endpoints, prefix, requestTimeoutMs: REQUEST_TIMEOUT_MS, ...(tls && { tls }), ...(user !== '' && { auth: { user, password } }), ...around })
+    return await openEtcd({ endpoints, prefix, requestTimeoutMs: REQUEST_TIMEOUT_MS, ...(tls && { tls }), ...(user !== '' && { auth: { user, password } }), clock, log })
   } catch (error) {
     if (error instanceof TypeError) throw new ConfigError([error.message])
     throw error

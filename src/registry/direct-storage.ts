@@ -9,7 +9,7 @@ import { Refused } from '../../storage/refused.ts'
 import { listReplicas } from '../../storage/replicas.ts'
 import { changeEncoding } from '../../storage/set-version.ts'
 import { trimStoredVersions } from '../../storage/trim.ts'
-import { readProof, verify } from '../../storage/verify.ts'
+import { readProof, scanObjects, verify } from '../../storage/verify.ts'
 import type { JsonObject } from '../api/object.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Log } from '../base/log.ts'
@@ -182,8 +182,11 @@ class Direct implements DirectStorage {
   async verify(resource: string, options: Parameters<StorageAdmin['verify']>[1]) {
     const known = this.#known(resource)
     await this.#fence(resource)
+    const request = { backend: this.#backend, resource, codec: known.codec, now: this.#options.clock.now, ...options }
+    // There the proof is only shown.
+    if ((await this.#backend.status()).readOnly) return await scanObjects(request)
     await refreshQuarantine(this.#backend, resource)
-    return await verify({ backend: this.#backend, resource, codec: known.codec, now: this.#options.clock.now, ...options })
+    return await verify(request)
   }
 
   async trim(resource: string): Promise<StorageStatus> {

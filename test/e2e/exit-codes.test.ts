@@ -32,3 +32,21 @@ test('8: another process has the migrations of a resource', async () => {
   assert.deepEqual([code, stdout], [8, ''], stderr)
   assert.match(stderr, /^mlops-apiserver: server 12-ab is migrating notebookvalidationjobs\.mlops\.dev already: wait for it, or stop it first\n$/)
 })
+
+test('8 and 9: a server that finds the store or the port taken, or no store', async () => {
+  using directory = temporaryDirectory('exit-')
+  const at = (name: string): string => join(directory.path, name)
+  await using product = await startProduct(at('used'))
+  const port = new URL(product.url).port
+  const cases: readonly (readonly [args: readonly string[], code: number, message: RegExp])[] = [
+    [['--data-dir', at('used'), '--port', '0'], 8, new RegExp(`in use by process ${product.pid}`)],
+    [['--data-dir', at('other'), '--port', port], 8, /EADDRINUSE|in use/],
+    [['--data-dir', at('etcd'), '--port', '0', '--etcd-servers', 'http://127.0.0.1:1'], 9, /ECONNREFUSED/],
+  ]
+  for (const [args, code, message] of cases) {
+    const exit = await runProduct(['serve', ...args])
+    assert.equal(exit.code, code, exit.stderr)
+    assert.match(exit.stderr, message)
+    assert.match(exit.stderr, /^mlops-apiserver: [^\n]*\n$/)
+  }
+})

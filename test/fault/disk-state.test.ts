@@ -1,21 +1,22 @@
 /** A disk that has become read-only, and one with little room, under a store that is there. Need root for the mount. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { existsSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentLog } from '../../src/base/log.ts'
-import { OutOfSpace } from '../../storage/backend.ts'
-import { contents, fill, name, RESOURCE, run, setEncoding } from '../../storage/migrate.fixture.ts'
+import { OutOfSpace, Unavailable } from '../../storage/backend.ts'
+import { contents, fill, name, putTwin, RESOURCE, run, setEncoding } from '../../storage/migrate.fixture.ts'
 import { abortMigration, pauseMigration } from '../../storage/migrate.ts'
 import { DirectoryUnusable, openSqlite } from '../../storage/sqlite.ts'
-import { runProduct } from '../product.ts'
+import { alphaJob, jobsPath } from '../jobs.ts'
+import { runProduct, startProduct, temporaryDirectory } from '../product.ts'
 import { mountSmallDisk } from '../small-disk.ts'
 
-const open = (path: string) => openSqlite({ directory: join(path, 'store'), clock: systemClock, log: silentLog })
+const open = (path: string, options: { orReadOnly?: boolean } = {}) => openSqlite({ directory: join(path, 'store'), clock: systemClock, log: silentLog, ...options })
 
-test('a read-only file system under a store: refused with what is the matter, by the server and by commands, and nothing is lost', async (t) => {
+test('a read-only file system under a store: no server starts, commands read what is there and write nothing', async (t) => {
   const mounted = mountSmallDisk('size=16m')
   if (typeof mounted === 'string') return t.skip(mounted)
   using disk = mounted
@@ -25,10 +26,15 @@ test('a read-only file system under a store: refused with what is the matter, by
   await first.close()
   execFileSync('mount', ['-o', 'remount,ro', disk.path])
   await assert.rejects(open(disk.path), (error) => error instanceof DirectoryUnusable && /read-only/.test(error.message))
-  for (const [args, code] of [[['serve', '--port', '0'], 1], [['storage', 'status'], 9]] as const) {
-    const exit = await runProduct([...args, '--data-dir', disk.path])
-    assert.equal(exit.code, code, exit.stderr)
-    assert.match(exit.stderr, /^mlops-apiserver: [^\n]*read-only[^\n]*\n$/)
+  const exit = await runProduct(['serve', '--port', '0', '--data-dir', disk.path])
+  assert.equal(exit.code, 9, exit.stderr)
+  assert.match(exit.stderr, /^mlops-apiserver: [^\n]*read-only[^\n]*\n$/)
+  {
+    await using reading = await open(disk.path, { orReadOnly: true })
+    assert.deepEqual([await contents(reading), (await reading.status()).readOnly], [before, true])
+    for (const write of [() => putTwin(reading, name(1), 'x', 'v1'), async () => reading.compact(await reading.currentRevision())]) {
+      await assert.rejects(write, (error) => error instanceof Unavailable && /read-only file system: nothing can be written$/.test(error.message))
+    }
   }
   execFileSync('mount', ['-o', 'remount,rw', disk.path])
   await using again = await open(disk.path)
@@ -84,7 +90,7 @@ test('a migration for which there is too little room: it waits for room before o
     assert.ok(waiting >= 3)
     assert.ok(least > 500_000, `${least}`)
     const { space } = await backend.status()
-    assert.ok(space && space.freeBytes < space.reserveBytes, JSON.stringify(space))
+    assert.ok(space && space.freeBytes < 1.5 * space.reserveBytes, JSON.stringify(space))
     // Others write on, until they too must leave the last of it.
     let others = 0
     while (await backend.commit({ compare: [], put: [{ key: `other/${others}`, value: Buffer.alloc(50_000) }] }).catch((error: unknown) => assert.ok(error instanceof OutOfSpace))) others++
@@ -108,4 +114,31 @@ test('a migration for which there is too little room: it waits for room before o
   assert.equal((await run(backend)).phase, 'Succeeded')
   assert.ok((await contents(backend)).every(({ version, text }) => version === 'v1' && text.length === 3000))
   assert.ok(existsSync(join(disk.path, 'store', 'store.reserve')))
+})
+
+test('a snapshot of a store at work, on a read-only file system: its last writes are read too, by status, verify and backup', async (t) => {
+  const mounted = mountSmallDisk('size=16m')
+  if (typeof mounted === 'string') return t.skip(mounted)
+  using disk = mounted
+  using elsewhere = temporaryDirectory('read-only-')
+  const origin = join(elsewhere.path, 'origin')
+  {
+    await using product = await startProduct(origin)
+    using client = product.connect()
+    for (const job of ['one', 'two']) assert.equal((await client.send('POST', jobsPath('v1alpha1'), { body: alphaJob(job) })).status, 201)
+    cpSync(origin, join(disk.path, 'data'), { recursive: true })
+  }
+  execFileSync('mount', ['-o', 'remount,ro', disk.path])
+  const storage = (...args: string[]) => runProduct(['storage', ...args, '--data-dir', join(disk.path, 'data')])
+  const bundle = join(elsewhere.path, 'bundle')
+  for (const [args, said] of [[['status'], /objects +2 /], [['verify', '--deep'], /: 2 objects .*all of them were read/], [['backup', bundle], /entries/]] as const) {
+    const exit = await storage(...args)
+    assert.equal(exit.code, 0, exit.stderr)
+    assert.match(exit.stdout + exit.stderr, said)
+    assert.match(exit.stderr, /^the store is on a read-only file system: /)
+  }
+  assert.match(readFileSync(bundle, 'utf8'), /notebookvalidationjobs\.mlops\.dev\/default\/two"/)
+  const refused = await storage('set-version', 'v1beta1', '--accept-rollback')
+  assert.equal(refused.code, 9)
+  assert.match(refused.stderr, /read-only file system: nothing can be written\n$/)
 })

@@ -117,9 +117,10 @@ function kubeconfigOf(dataDir: string): string {
 
 async function openDirect(config: Config, { clock, log, say }: Surroundings): Promise<OpenedStorage> {
   const served = await chooseResources(config, say)
-  const { backend, exclusive } = await openBackend(config, { clock, log })
+  const { backend, exclusive } = await openBackend(config, { clock, log, orReadOnly: true })
   try {
-    await checkFormat(backend)
+    await checkFormat(backend, config)
+    if ((await backend.status()).readOnly) say('the store is on a read-only file system: it is read as it is there, which nobody may change meanwhile, and nothing is written')
     const owner = `storage command, process ${process.pid}`
     const admin = openDirectStorage({ backend, exclusive, unserved: true, resources: [...coreResources, ...served].map(adminResource), clock, log, program: programName(), owner })
     return {
@@ -137,9 +138,18 @@ async function openDirect(config: Config, { clock, log, say }: Surroundings): Pr
 }
 
 // Without making the record, which would write into a store that may be there to be restored into.
-async function checkFormat(backend: Backend): Promise<void> {
+async function checkFormat(backend: Backend, { etcdServers, etcdPrefix, dataDir }: Config): Promise<void> {
   const format = await readStoreFormat(backend)
+  if (!format && (await isEmpty(backend))) {
+    const place = etcdServers.length > 0 ? `under the prefix ${etcdPrefix} of ${etcdServers.join(', ')}: name the right one with --etcd-prefix` : `in ${dataDir}, only an empty one: name the right one with --data-dir`
+    throw new Refused('UnknownResource', `there is no store ${place}`)
+  }
   if (format && format.minimumReader > STORE_FORMAT) {
     throw new Refused('NewerStore', `the store needs a program that reads format ${format.minimumReader}, ${programName()} reads ${STORE_FORMAT}: run the newer release`)
   }
+}
+
+async function isEmpty(backend: Backend): Promise<boolean> {
+  const { kvs } = await backend.range({ start: 'data/', end: 'meta0', limit: 1, uncounted: true })
+  return kvs.length === 0
 }
