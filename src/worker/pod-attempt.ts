@@ -46,8 +46,7 @@ export async function runPodAttempt(options: PodAttemptOptions): Promise<void> {
     cache.set(pod)
     const state = await followPod(options, followed, uid)
     emit({ type: 'comparing' })
-    const report = await readReport(options, name)
-    emit({ type: 'finished', report: state.failure ? overrule(report, state.failure) : checked(report, followed.current()) })
+    emit({ type: 'finished', report: await conclude(options, followed, state) })
   } finally {
     followed.stop()
   }
@@ -186,10 +185,22 @@ async function nextChange({ clock, signal }: PodAttemptOptions, followed: Follow
   enough.abort()
 }
 
+/** The report with the verdict that the pod allows. What the pod says of its end is said also where there is no report. */
+async function conclude(options: PodAttemptOptions, followed: FollowedPod, { failure }: Extract<PodState, { type: 'ended' }>): Promise<Report> {
+  if (!failure) return checked(await readReport(options), followed.current())
+  try {
+    return overrule(await readReport(options), failure)
+  } catch (error) {
+    if (!(error instanceof AttemptError)) throw error
+    throw new AttemptError(failure.class, failure.reason, failure.message)
+  }
+}
+
 /** The report out of the log of its container. */
-async function readReport(options: PodAttemptOptions, name: string): Promise<Report> {
+async function readReport(options: PodAttemptOptions): Promise<Report> {
   const { request, client, clock, signal } = options
   const namespace = request.job.metadata.namespace ?? ''
+  const name = podNameOf(request.job, request.number)
   for (let tries = 1; ; tries++) {
     signal.throwIfAborted()
     try {

@@ -111,6 +111,13 @@ test('a log without a readable report is never a success', () =>
     assert.equal(said(cluster.job()), 'Failed ResultsUnavailable')
   }))
 
+test('what the pod says of its end is said without a report too', () =>
+  withWorker(async ({ cluster, clock, key }) => {
+    cluster.setPod(key(1), { phase: 'Failed', clone: cloned, execute: ended(137, 'OOMKilled'), report: ended(1) })
+    await clock.advance(60_000)
+    assert.equal(said(cluster.job()), 'Failed OutOfMemory')
+  }))
+
 test('a pod that nobody can schedule, or whose image nobody can pull, is given up in time and taken away', async () => {
   const unschedulable = { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: 'no', lastTransitionTime: '2026-01-01T00:00:00Z' }
   for (const [shape, reason] of [[{ conditions: [unschedulable] }, 'Unschedulable'], [{ clone: waiting('ImagePullBackOff') }, 'ImagePullFailed']] as const) {
