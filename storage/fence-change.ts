@@ -7,6 +7,7 @@ import type { CommitRequest, Compare } from './backend.ts'
 import { encodeFence, fenceKey, storedVersionNames } from './fence-record.ts'
 import type { FenceRecord, LoadedFence } from './fence-record.ts'
 import { Refused } from './refused.ts'
+import { plural } from '../src/base/plural.ts'
 
 /** Keys of the live announcements of a resource's replicas. */
 export const replicaPrefix = (resource: string): string => `meta/replicas/${resource}/`
@@ -122,7 +123,7 @@ export function trim({ resource, fence }: ChangeOptions, change: { readonly proo
   const { proof } = change
   if (fence.job !== change.job) checkNoJob(resource, fence)
   if (proof.fenceRevision !== fence.modRevision) throw new Refused('NoProof', `the proof of ${resource} is older than its fence: verify again`)
-  if (proof.undecodable > 0) throw new Refused('Quarantined', `the proof of ${resource} found ${proof.undecodable} objects that cannot be used: see quarantine list`)
+  if (proof.undecodable > 0) throw new Refused('Quarantined', `the proof of ${resource} found ${plural(proof.undecodable, 'object')} that cannot be used: see quarantine list`)
   const keeps = (version: string): boolean => version === fence.encodingVersion || (proof.byVersion[version] ?? 0) > 0
   const storedVersions = fence.storedVersions.filter(({ version }) => keeps(version))
   const changed = storedVersions.length < fence.storedVersions.length
@@ -160,7 +161,7 @@ export function endRetirement({ resource, fence }: ChangeOptions, change: { read
   const { proof, job } = change
   if (fence.retiring === undefined || fence.job !== job) throw new Refused('Changed', `no version of ${resource} is being retired by ${job}`)
   if (proof.fenceRevision !== fence.modRevision) throw new Refused('NoProof', `the proof of ${resource} is older than its fence: verify again`)
-  if (proof.undecodable > 0) throw new Refused('Quarantined', `the proof of ${resource} found ${proof.undecodable} objects that cannot be used: see quarantine list`)
+  if (proof.undecodable > 0) throw new Refused('Quarantined', `the proof of ${resource} found ${plural(proof.undecodable, 'object')} that cannot be used: see quarantine list`)
   const retired = { version: fence.retiring, since: new Date(change.now).toISOString() }
   const record = { ...withoutJob(fence), retiredVersions: [...fence.retiredVersions, retired] }
   return put({ resource, fence }, record, [empty(quarantinePrefix(resource))])

@@ -6,6 +6,7 @@ import { OutOfSpace } from './backend.ts'
 import type { Backend, KeyValue } from './backend.ts'
 import type { Clock } from '../src/base/clock.ts'
 import type { Log } from '../src/base/log.ts'
+import { plural } from '../src/base/plural.ts'
 import { commitOnce } from './commit-once.ts'
 import type { Proof } from './fence-change.ts'
 import { openAhead } from './migrate-ahead.ts'
@@ -146,7 +147,7 @@ class Migration {
       if (this.#job.phase === 'Running') {
         await this.#sweep()
         if (this.#run.halt) return this.#halted(this.#run.halt)
-        if (this.#run.quarantined.size > 0) return this.#end('Blocked', `${this.#run.quarantined.size} objects are in quarantine`)
+        if (this.#run.quarantined.size > 0) return this.#end('Blocked', inQuarantine(this.#run.quarantined.size))
         await this.#enter({ phase: 'Verifying' })
         continue
       }
@@ -210,7 +211,7 @@ class Migration {
       await this.#monitor()
       if (this.#run.halt) return this.#halted(this.#run.halt)
       const { length } = await refreshQuarantine(backend, resource)
-      return length > 0 ? this.#end('Blocked', `${length} objects are in quarantine`) : undefined
+      return length > 0 ? this.#end('Blocked', inQuarantine(length)) : undefined
     }
     this.#job = job
     this.#report()
@@ -316,4 +317,8 @@ class Migration {
     const at = { phase: this.#job.phase, checkpoints, rate: this.#rate.add(done), ...(this.#scanned !== undefined && { scanned: this.#scanned }) }
     this.#options.onProgress?.(progressOf(this.#job, at, this.#run.throttle))
   }
+}
+
+function inQuarantine(count: number): string {
+  return `${plural(count, 'object')} ${count === 1 ? 'is' : 'are'} in quarantine`
 }

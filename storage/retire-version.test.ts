@@ -131,7 +131,7 @@ for (const [engine, open] of stores) {
       const revision = await putTwin(backend, name(1), 'fails', 'v1')
       await backend.compact(await backend.currentRevision())
       const blocked = await retire(backend)
-      assert.deepEqual([blocked.phase, blocked.reason], ['Blocked', '1 objects are in quarantine'])
+      assert.deepEqual([blocked.phase, blocked.reason], ['Blocked', '1 object is in quarantine'])
       const bad = await backend.get(PREFIX + name(1))
       await replaceQuarantined(backend, RESOURCE, name(1), { key: name(1), text: 'good', names: [OLD] }, { modRevision: revision, sha256: sha256(bad!.value) }, codec)
       assert.deepEqual(openTwin((await backend.get(PREFIX + name(1)))!.value).names, ['v1'], 'a replacement names it no more, either')

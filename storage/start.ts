@@ -20,6 +20,7 @@ import { openStoreFormat } from './store-format.ts'
 import type { StoreFormat } from './store-format.ts'
 import type { Clock } from '../src/base/clock.ts'
 import type { Log } from '../src/base/log.ts'
+import { plural } from '../src/base/plural.ts'
 
 /** Who starts, and with what. */
 export interface Program {
@@ -121,7 +122,7 @@ async function checkStoredVersions({ backend, resource, decodable, program }: Re
   const unknown = fence.storedVersions.filter(({ version }) => !decodable.includes(version))
   if (unknown.length === 0) return
   const counts = await countByVersion(backend, resource)
-  const names = unknown.map((entry) => `${entry.version} (${counts.get(entry.version) ?? 0} objects, entered by ${entry.reason}${entry.since ? ` on ${entry.since}` : ''})`)
+  const names = unknown.map((entry) => `${entry.version} (${plural(counts.get(entry.version) ?? 0, 'object')}, entered by ${entry.reason}${entry.since ? ` on ${entry.since}` : ''})`)
   const target = decodable.at(-1)
   throw new Refused(
     'UndecodableVersion',

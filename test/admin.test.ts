@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { describeStatus } from '../src/commands/storage/describe.ts'
 import { encodeFence, fenceKey, parseFence, type FenceRecord } from '../storage/fence-record.ts'
 import { startServer, type Harness } from './harness.ts'
 import { alphaJob, job, jobsPath } from './jobs.ts'
@@ -137,4 +138,13 @@ test('a version that cannot be decoded enters storedVersions: 503 and not ready,
   assert.equal((await server.send('GET', `${jobsPath('v1')}/a`)).status, 200)
   const again = await server.send('GET', `${jobsPath('v1')}?watch=true&timeoutSeconds=1&resourceVersion=${watched.body.metadata.resourceVersion}`)
   assert.deepEqual([again.status, again.text], [200, ''])
+})
+
+test('a replica that has vanished is not said to serve', async () => {
+  await using server = await startServer()
+  const announcement = { id: 'gone', program: 'p 1', decodable: ['v1'], encodable: ['v1'], served: [], formats: [1], observedEpoch: 1, state: 'Serving', lastSeen: 1 }
+  await server.backend.commit({ compare: [], put: [{ key: `meta/replicas-seen/${RESOURCE}/gone`, value: Buffer.from(JSON.stringify(announcement)) }] })
+  const { status } = (await server.send('GET', `${ADMIN}/storages/${RESOURCE}`)).body
+  assert.deepEqual(status.replicas.map(({ state, live }: { state: string; live: boolean }) => [state, live]).sort(), [['Serving', true], ['Vanished', false]])
+  assert.ok(describeStatus(status).some((line) => line.endsWith(' gone (p 1) has vanished, decodes v1')), describeStatus(status).join('\n'))
 })

@@ -31,7 +31,7 @@ const CASES: readonly (readonly [string, Partial<Known>, RegExp])[] = [
   ['a migration has ended', { migration: migration({ phase: 'Aborted' }) }, /^Nothing/],
   ['objects are in quarantine', { quarantined: 2, migration: migration({ phase: 'Blocked' }) }, /^2 objects cannot be used: see storage quarantine list/],
   ['one object is in quarantine', { quarantined: 1, byVersion: { '': 1, v1: 2 } }, /^1 object cannot be used: .* delete it$/],
-  ['an object was found that no scan has met', { byVersion: { '': 1, v1: 2 } }, /^storage verify puts what cannot be used into quarantine: 1 object has no readable header$/],
+  ['an object was found that no scan has met', { byVersion: { '': 1, v1: 2 } }, /^storage verify puts what cannot be used into quarantine: 1 object without a readable header$/],
   ['the quarantine was emptied', { migration: migration({ phase: 'Blocked' }) }, /^The quarantine is empty again/],
   ['a restore has not ended', { mode: 'Importing' }, /^A restore has not ended/],
   ['writes are frozen', { mode: 'ReadOnly' }, /^Writes are frozen$/],

@@ -1,4 +1,5 @@
 /** What an operator should do next with the storage of a resource: a pure function of what is known of it. */
+import { plural } from '../base/plural.ts'
 import type { StorageStatus } from './storage-admin.ts'
 
 type Known = Omit<StorageStatus, 'next' | 'store'>
@@ -10,11 +11,11 @@ export function nextStep(status: Known): string {
   if (versions.length === 0) return 'This program does not know the resource: run the release, or give the definition, that does'
   if (mode === 'Importing') return 'A restore has not ended: empty the store and restore again'
   if (mode === 'ReadOnly') return 'Writes are frozen'
-  if (quarantined > 0) return `${quarantined === 1 ? '1 object cannot be used: see storage quarantine list, then replace or delete it' : `${quarantined} objects cannot be used: see storage quarantine list, then replace or delete them`}`
+  if (quarantined > 0) return `${plural(quarantined, 'object')} cannot be used: see storage quarantine list, then replace or delete ${quarantined === 1 ? 'it' : 'them'}`
   const unfinished = migration && unfinishedStep(migration)
   if (unfinished !== undefined) return unfinished
   const headless = byVersion[''] ?? 0
-  if (headless > 0) return `storage verify puts what cannot be used into quarantine: ${headless === 1 ? '1 object has' : `${headless} objects have`} no readable header`
+  if (headless > 0) return `storage verify puts what cannot be used into quarantine: ${plural(headless, 'object')} without a readable header`
   const newest = versions.findLast((version) => !retiredVersions.some((retired) => retired.version === version)) as string
   const lagging = status.replicas.filter(({ live, encodable }) => live && !encodable.includes(newest))
   if (stored.length > 1) return `storage migrate writes everything at ${encodingVersion} and takes ${others(stored, encodingVersion)} away`

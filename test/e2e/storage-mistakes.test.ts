@@ -38,6 +38,17 @@ test('files, directories and addresses that are not what they should be', async 
     assert.equal(exit.stdout, '')
   }
   assert.ok(!existsSync(at('new')), 'nothing is made for a bundle that is not there')
+  const contradictions: readonly (readonly [args: readonly string[], message: RegExp])[] = [
+    [['status', '--kubeconfig', at('k'), '--etcd-servers', 'http://127.0.0.1:1'], /^mlops-apiserver: --kubeconfig and --etcd-servers: a server and a store are two places, give one of them\n$/],
+    [['status', '--crd', '--data-dir', at('d')], /^mlops-apiserver: --crd and --data-dir: a server and a store are two places/],
+    [['migrate', '--to', '--data-dir', at('d')], /^mlops-apiserver: option '--to <VERSION>' argument '--data-dir' is invalid\. It is a flag: the value before it is missing\.\n/],
+    [['set-version', 'v1', '--dismiss', `--data-dir=${at('d')}`], /^mlops-apiserver: option '--dismiss <REPLICA\.\.\.>' argument .* It is a flag/],
+  ]
+  for (const [args, message] of contradictions) {
+    const exit = await storage(...args)
+    assert.deepEqual([exit.code, exit.stdout], [2, ''])
+    assert.match(exit.stderr, message)
+  }
 })
 
 test('two commands on one store, Ctrl-C, and standard output that is nothing but JSON', async () => {
@@ -57,10 +68,13 @@ test('two commands on one store, Ctrl-C, and standard output that is nothing but
   first.stdout.on('data', (bytes: Buffer) => (printed += bytes.toString()))
   first.stderr.on('data', (bytes: Buffer) => (said += bytes.toString()))
   while (!said.includes('Running')) await sleep(20)
-  // The server whose kubeconfig is there runs no more: who has the store is told, not that the server does not answer.
-  const second = await storage('migrate', ...place)
-  assert.equal(second.code, 8, second.stderr)
-  assert.match(second.stderr, new RegExp(`\\nmlops-apiserver: data directory \\S+ is in use by process ${first.pid}: stop it first, or choose another directory\\n$`))
+  // The server whose kubeconfig is there runs no more: who has the store is told, and how to end it.
+  for (const args of [['migrate'], ['migrate', '--pause'], ['status']]) {
+    const second = await storage(...args, ...place)
+    assert.equal(second.code, 8, second.stderr)
+    assert.equal(second.stderr, `mlops-apiserver: the store of ${directory.path} is in use by process ${first.pid}, which is no server that answers: wait until it ends, `
+      + `or end it (Ctrl-C, or kill -INT ${first.pid}); a migration that was ended so is continued by the same command\n`)
+  }
   first.kill('SIGINT')
   assert.deepEqual(await once(first, 'close'), [130, null])
   assert.equal(printed, '')

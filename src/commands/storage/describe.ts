@@ -1,6 +1,7 @@
 /** Storage in words: what the commands print for a person. */
 import type { DryRun } from '../../../storage/migrate-dry-run.ts'
 import type { Verification } from '../../../storage/verify.ts'
+import { plural } from '../../base/plural.ts'
 import type { Migration, StorageStatus } from '../../registry/storage-admin.ts'
 
 const count = new Intl.NumberFormat('en-US', { maximumFractionDigits: 0 })
@@ -32,7 +33,7 @@ export function describeStatus(status: StorageStatus): string[] {
     ['retired', retiredVersions.length === 0 ? undefined : retiredVersions.map(({ version, since }) => `${version} (${since})`).join(', ')],
     ['rollback floor', rollbackFloor],
     ...(replicaLines.length === 0 ? [['replicas', 'none'] as [string, string]] : replicaLines.map((line, i): [string, string] => [i === 0 ? 'replicas' : '', line])),
-    ['last proof', proof ? `revision ${formatCount(proof.endRevision)}, ${proof.at}: ${plural(proof.keys)}, ${byVersion(proof.byVersion)}${proof.current ? '' : ' (the fence has changed since)'}` : 'none'],
+    ['last proof', proof ? `revision ${formatCount(proof.endRevision)}, ${proof.at}: ${plural(proof.keys, 'object')}, ${byVersion(proof.byVersion)}${proof.current ? '' : ' (the fence has changed since)'}` : 'none'],
     ['quarantine', formatCount(quarantined)],
     ['migration', migration && describeMigration(migration)],
     ['next', next],
@@ -57,16 +58,12 @@ function isPlain({ versions, storedVersions, quarantined, migration, mode }: Sto
 }
 
 function describePlain({ resource, objects, bytes, encodingVersion }: StorageStatus): string {
-  return `${resource}: ${plural(objects)} (${formatBytes(bytes)}) at ${encodingVersion}, its only version`
+  return `${resource}: ${plural(objects, 'object')} (${formatBytes(bytes)}) at ${encodingVersion}, its only version`
 }
 
 /** How far; there may be more objects than there were at first. */
 export function describeDone({ done, total }: Pick<Migration, 'done' | 'total'>): string {
   return `${formatCount(done)} of ${formatCount(Math.max(total, done))}`
-}
-
-function plural(objects: number): string {
-  return objects === 1 ? '1 object' : `${formatCount(objects)} objects`
 }
 
 function describeMigration({ id, target, retiring, phase, reason, message, rateLimit, done, total, owner, failure }: Migration): string {
@@ -108,7 +105,7 @@ export function describeAccount({ counters, target, retiring, proof, phase, reas
   const parts = [`${formatCount(rewritten)} ${done}`, `${formatCount(current)} ${left}`, ...(vanished > 0 ? [`${formatCount(vanished)} deleted meanwhile`] : []), '0 conflicts left', `${formatCount(quarantined)} quarantined`]
   const proven = proof ? `proof at revision ${formatCount(proof.endRevision)}` : 'no proof'
   const versions = (retiring === undefined ? status.storedVersions : status.retiredVersions).map(({ version }) => version).join(', ')
-  const account = `${plural(seen)}: ${parts.join(', ')}; ${proven}; ${retiring === undefined ? 'storedVersions' : 'retired'} [${versions}]`
+  const account = `${plural(seen, 'object')}: ${parts.join(', ')}; ${proven}; ${retiring === undefined ? 'storedVersions' : 'retired'} [${versions}]`
   if (phase === 'Succeeded') return [account]
   const why = failure?.message ?? message ?? reason
   return [account, `the ${retiring === undefined ? 'migration' : 'retirement'} has not succeeded: ${phase}${why === undefined ? '' : ` (${why})`}`, `next: ${status.next}`]
@@ -118,7 +115,7 @@ export function describeAccount({ counters, target, retiring, proof, phase, reas
 export function describeDryRun(run: DryRun): string[] {
   const { objects, target, rewritten, current, quarantined, bad, bytesIn, bytesOut, largest, seconds } = run
   return [
-    `${plural(objects)}: ${formatCount(rewritten)} would be rewritten, ${formatCount(current)} already at ${target}, ${formatCount(quarantined)} cannot be used; nothing was written`,
+    `${plural(objects, 'object')}: ${formatCount(rewritten)} would be rewritten, ${formatCount(current)} already at ${target}, ${formatCount(quarantined)} cannot be used; nothing was written`,
     `now: ${byVersion(run.byVersion)}`,
     `rewriting takes ${formatBytes(bytesIn)} to ${formatBytes(bytesOut)}; until the store compacts it needs room for both${describeRoom(run)}`,
     ...(largest.bytes > 0 ? [`largest: ${largest.key}, ${formatBytes(largest.bytes)}`] : []),
@@ -139,7 +136,7 @@ function describeRoom({ bytesOut, room }: DryRun): string {
 export function describeVerification(resource: string, { proof, bad, complete, digest, bytes, largest }: Verification): string[] {
   const whole = complete === undefined ? 'read while history went away' : complete ? 'all of them were read' : 'the store counts another number'
   return [
-    `${resource}: ${plural(proof.keys)} (${formatBytes(bytes)}, largest ${formatBytes(largest)}): ${byVersion(proof.byVersion)}; ${formatCount(proof.undecodable)} cannot be used; ${whole}; proof at revision ${formatCount(proof.endRevision)}`,
+    `${resource}: ${plural(proof.keys, 'object')} (${formatBytes(bytes)}, largest ${formatBytes(largest)}): ${byVersion(proof.byVersion)}; ${formatCount(proof.undecodable)} cannot be used; ${whole}; proof at revision ${formatCount(proof.endRevision)}`,
     ...(digest === undefined ? [] : [`digest ${digest}`]),
     ...bad.map(({ key, class: problem, message }) => `bad: ${key} (${problem}): ${message}`),
   ]
