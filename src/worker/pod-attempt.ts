@@ -187,9 +187,9 @@ async function nextChange({ clock, signal }: PodAttemptOptions, followed: Follow
 
 /** The report with the verdict that the pod allows. What the pod says of its end is said also where there is no report. */
 async function conclude(options: PodAttemptOptions, followed: FollowedPod, { failure }: Extract<PodState, { type: 'ended' }>): Promise<Report> {
-  if (!failure) return checked(await readReport(options), followed.current())
+  if (!failure) return checked(await readReport(options, followed), followed.current())
   try {
-    return overrule(await readReport(options), failure)
+    return overrule(await readReport(options, followed), failure)
   } catch (error) {
     if (!(error instanceof AttemptError)) throw error
     throw new AttemptError(failure.class, failure.reason, failure.message)
@@ -197,14 +197,14 @@ async function conclude(options: PodAttemptOptions, followed: FollowedPod, { fai
 }
 
 /** The report out of the log of its container. */
-async function readReport(options: PodAttemptOptions): Promise<Report> {
+async function readReport(options: PodAttemptOptions, followed: FollowedPod): Promise<Report> {
   const { request, client, clock, signal } = options
   const namespace = request.job.metadata.namespace ?? ''
   const name = podNameOf(request.job, request.number)
   for (let tries = 1; ; tries++) {
     signal.throwIfAborted()
     try {
-      return parseReport(readReportLog(await client.readLog(namespace, name, 'report', MAX_LOG_BYTES)))
+      return withImage(parseReport(readReportLog(await client.readLog(namespace, name, 'report', MAX_LOG_BYTES))), followed.current())
     } catch (error) {
       if (isApiError(error, 404)) throw new AttemptError('Infrastructure', 'PodDeleted', `the pod ${name} was deleted before its result was read`)
       if (tries === LOG_TRIES) {
@@ -215,6 +215,11 @@ async function readReport(options: PodAttemptOptions): Promise<Report> {
       await clock.sleep(Math.min(RETRY_FIRST_MS * 2 ** (tries - 1), RETRY_LAST_MS), signal)
     }
   }
+}
+
+function withImage(report: Report, pod: Pod | undefined): Report {
+  const imageID = pod && containerOf(pod, 'execute')?.imageID
+  return imageID ? { ...report, runtime: { ...report.runtime, imageID: imageID.slice(0, 1024) } } : report
 }
 
 /** The cells as they are told, the verdict as it must be. */

@@ -28,14 +28,20 @@ test('three containers, of which two are ours, owned by the job', () => {
   assert.deepEqual(containers.execute?.resources, { requests: { cpu: '500m', memory: '2Gi' }, limits: { cpu: '1', memory: '4Gi' } })
 })
 
-test('every container is as the restricted profile wants it, whatever the job asks for', () => {
-  const { spec, containers } = make({ podTemplate: { securityContext: { runAsNonRoot: false, runAsUser: 2000 } } } as Partial<JobSpec>)
-  assert.equal(spec.securityContext.runAsNonRoot, true)
-  assert.equal(spec.securityContext.runAsUser, 2000)
-  assert.deepEqual(spec.securityContext.seccompProfile, { type: 'RuntimeDefault' })
+const withSecurity = (securityContext: object): Partial<JobSpec> => ({ podTemplate: { securityContext } }) as Partial<JobSpec>
+
+test('every container is as the restricted profile wants it', () => {
+  const { spec, containers } = make(withSecurity({ runAsUser: 2000, fsGroupChangePolicy: 'Always', seccompProfile: { type: 'Localhost', localhostProfile: 'p' } }))
+  assert.deepEqual(spec.securityContext, { runAsUser: 2000, runAsGroup: 1000, fsGroup: 1000, fsGroupChangePolicy: 'Always', seccompProfile: { type: 'Localhost', localhostProfile: 'p' }, runAsNonRoot: true })
+  assert.deepEqual(make().spec.securityContext, { runAsUser: 1000, runAsGroup: 1000, fsGroup: 1000, seccompProfile: { type: 'RuntimeDefault' }, runAsNonRoot: true })
   for (const container of Object.values(containers)) {
     assert.deepEqual(container.securityContext, { allowPrivilegeEscalation: false, privileged: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } })
   }
+})
+
+test('a job that asks for what the profile forbids is told so', () => {
+  const asked = { runAsNonRoot: false, runAsUser: 0, seccompProfile: { type: 'Unconfined' }, windowsOptions: { hostProcess: true } }
+  for (const [name, value] of Object.entries(asked)) assert.throws(() => make(withSecurity({ [name]: value })), new RegExp(`securityContext has ${name}`))
 })
 
 test('a Secret is in clone alone, golden and Secret are out of reach of the notebook', () => {

@@ -1,5 +1,5 @@
 /** The pod of an attempt, as it is created: a pure function of the job, the attempt and the worker's settings. */
-import type { Json, JsonObject } from '../api/object.ts'
+import { isObject, type Json, type JsonObject } from '../api/object.ts'
 import { AttemptError } from './attempt-failure.ts'
 import { API_VERSION, type Job, type JobSpec, KIND } from './job.ts'
 import { GATE, JOB_LABEL, podNameOf } from './pod.ts'
@@ -42,7 +42,7 @@ export type AttemptInput = { readonly id: string; readonly namespace: string; re
 /** Linux takes no longer variable (MAX_ARG_STRLEN), name included. */
 const MAX_INPUT_BYTES = 128 * 1024 - 64
 
-/** The manifest. Throws AttemptError with PodConfigInvalid for a job that is too large for one. */
+/** The manifest. Throws AttemptError with PodConfigInvalid for a job that is too large for one, or asks for more than it may have. */
 export function makePod({ job, number, startedAt, now }: PodRequest, settings: PodSettings): JsonObject {
   const { podTemplate: template = {}, ...spec } = job.spec
   const input: AttemptInput = { id: `${job.metadata.uid}.${number}`, namespace: job.metadata.namespace ?? '', ...(startedAt === undefined ? {} : { startedAt }), spec }
@@ -76,14 +76,7 @@ export function makePod({ job, number, startedAt, now }: PodRequest, settings: P
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       ...passedOn(template),
-      securityContext: {
-        runAsUser: USER,
-        runAsGroup: USER,
-        fsGroup: USER,
-        seccompProfile: { type: 'RuntimeDefault' },
-        ...(securityContext as JsonObject | undefined),
-        runAsNonRoot: true,
-      },
+      securityContext: confinePod((securityContext ?? {}) as JsonObject),
       initContainers: [{ ...own, name: 'clone', args: ['pod-step', 'clone'], resources: CLONE_RESOURCES, volumeMounts: [WORK_MOUNT, REFERENCE_MOUNT, mount('mlops-tmp-clone', '/tmp'), ...secrets.map(({ mount: at }) => at)] }],
       containers: [
         makeExecute(template),
@@ -108,6 +101,19 @@ const REFERENCE_MOUNT = mount('mlops-reference', REFERENCE)
 /** Fields of the pod that are the job's alone. */
 function passedOn({ imagePullSecrets, priorityClassName, runtimeClassName, nodeSelector, tolerations, affinity, topologySpreadConstraints }: Template): object {
   return { imagePullSecrets, priorityClassName, runtimeClassName, nodeSelector, tolerations, affinity, topologySpreadConstraints }
+}
+
+/** What the profile `restricted` forbids is refused: who may create a job need not be one who may create any pod. */
+function confinePod(asked: JsonObject): JsonObject {
+  const { runAsNonRoot, runAsUser, seccompProfile, windowsOptions } = asked
+  const refused = [
+    ...(runAsNonRoot === false ? ['runAsNonRoot: false'] : []),
+    ...(runAsUser === 0 ? ['runAsUser: 0'] : []),
+    ...(isObject(seccompProfile) && seccompProfile.type === 'Unconfined' ? ['seccompProfile.type: Unconfined'] : []),
+    ...(windowsOptions === undefined ? [] : ['windowsOptions']),
+  ]
+  if (refused.length > 0) throw new AttemptError('Final', 'PodConfigInvalid', `spec.podTemplate.securityContext has ${refused.join(', ')}, which the pods of jobs may not have`)
+  return { runAsUser: USER, runAsGroup: USER, fsGroup: USER, seccompProfile: { type: 'RuntimeDefault' }, ...asked, runAsNonRoot: true }
 }
 
 /** What the profile `restricted` of Pod Security asks for, and a root file system that nobody writes to. */

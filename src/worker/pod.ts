@@ -5,6 +5,7 @@ import type { Job } from './job.ts'
 /** core/v1 ContainerStatus, as far as it is read. Everything may be missing. */
 export type ContainerStatus = {
   readonly name?: string
+  readonly imageID?: string
   readonly state?: {
     readonly waiting?: { readonly reason?: string; readonly message?: string }
     readonly running?: { readonly startedAt?: string }

@@ -104,5 +104,6 @@ export type Report = {
   cells: CellReport[]
   /** Cells, details of cells or differences were left out to keep the status small. */
   truncated: boolean
-  runtime: { kernelName: string; language: string; nbformat: string }
+  /** `imageID`: the image with its digest, where the notebook ran in one. */
+  runtime: { imageID?: string; kernelName: string; language: string; nbformat: string }
 }
