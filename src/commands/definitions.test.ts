@@ -11,6 +11,7 @@ import type { JsonObject } from '../api/object.ts'
 import { notebookValidationJobs } from '../resources/notebookvalidationjobs/definition.ts'
 import { runConvert } from './convert.ts'
 import { runDefinitionsCheck, runDefinitionsPrint } from './definitions.ts'
+import { chooseResources } from './choose-resources.ts'
 import { DefinitionsError, loadDefinitions } from './load-definitions.ts'
 
 let folder = ''
@@ -144,7 +145,7 @@ test('files that cannot be read or are empty are named', async () => {
   assert.deepEqual(text.err.trimEnd().replaceAll(`${folder}/`, '').split('\n'), [
     'empty.yaml: holds no document',
     'none.yaml: there is no such file or folder',
-    'bare: the folder has no .yaml, .yml or .json file',
+    'bare: the folder has no .yaml, .yml or .json file; its subfolders are not read: name the one that is meant',
   ])
 })
 
@@ -175,13 +176,68 @@ test('all faults of all definitions and lenses are named at once', async () => {
     (await faults([bad, join(folder, 'none.yaml')], [lenses, stray])).map((fault) => fault.replace(/(subdomain|label) must consist.*/, '$1 …')),
     [
       'none.yaml: there is no such file or folder',
+      'bad.yaml:12: Pod (v1) is no CustomResourceDefinition: take it out of this file, or name the folder of the file, in which such documents are passed over',
       'bad.yaml:1: W.example.com: metadata.name: Invalid value: "W.example.com": a lowercase RFC 1123 subdomain …',
       'bad.yaml:1: W.example.com: spec.names.plural: Invalid value: "W": a DNS-1035 label …',
-      'bad.yaml:12: Pod in version "v1" cannot be handled as a CustomResourceDefinition: no kind "Pod" is registered for version "v1" in scheme "pkg/runtime/scheme.go:111"',
       'bad-lenses.yaml: lenses: must be a list that is not empty',
-      'stray-lenses.yaml: there is no definition of widgets.example.com',
+      'stray-lenses.yaml: there is no definition of widgets.example.com: give it with --definition',
     ],
   )
+})
+
+test('a List, as kubectl prints it, is read item by item', async () => {
+  const items = [crd(), crd({ plural: 'gadgets', spec: '  colour: red\n' })].map((text) => `- ${text.trimEnd().replaceAll('\n', '\n  ')}\n`).join('')
+  const list = await file('list.yaml', `apiVersion: v1\nitems:\n${items}kind: List\nmetadata: {resourceVersion: ""}\n`)
+  const { text, ...io } = streams()
+  assert.equal(await runDefinitionsCheck({ files: [list], output: 'text', fieldValidation: 'Warn', ...io }), 0)
+  assert.equal(text.out, `${list}: items[0]: widgets.example.com is good\n${list}: items[1]: gadgets.example.com is good\n${list}: items[1]: warning: unknown field "spec.colour"\n`)
+  assert.deepEqual((await loadDefinitions([list])).map(({ definition }) => definition.names.plural), ['widgets', 'gadgets'])
+
+  const typed = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinitionList', items: [{ ...(decodeYaml(crd()).value as JsonObject) }] }
+  const [item] = typed.items as JsonObject[]
+  delete item?.apiVersion
+  delete item?.kind
+  assert.equal((await loadDefinitions([await file('typed-list.json', JSON.stringify(typed))])).length, 1)
+
+  const odd = await file('odd-list.yaml', 'apiVersion: v1\nkind: List\nitems: [7, {apiVersion: v1, kind: Pod}]\n')
+  const none = await file('empty-list.yaml', 'apiVersion: v1\nkind: List\nitems: []\n')
+  const found = await faults([odd, none])
+  assert.equal(found[0], 'empty-list.yaml: the List holds no item')
+  assert.match(found[1] ?? '', /^odd-list\.yaml: items\[1\]: Pod \(v1\) is no CustomResourceDefinition: take it out/)
+  assert.match(found[2] ?? '', /^odd-list\.yaml: items\[0\]: /)
+})
+
+test('what a folder holds beside definitions is noted and passed over, and a folder without any is a fault', async () => {
+  await mkdir(join(folder, 'crd', 'bases'), { recursive: true })
+  await file('crd/kustomization.yaml', 'apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [bases/widgets.yaml]\n')
+  await file('crd/kustomizeconfig.yaml', 'nameReference:\n- kind: Service\n')
+  await file('crd/bases/widgets.yaml', crd())
+  const path = join(folder, 'crd')
+  const noted = [
+    'crd/kustomization.yaml: passed over: Kustomization (kustomize.config.k8s.io/v1beta1) is no CustomResourceDefinition',
+    'crd/kustomizeconfig.yaml: passed over: what has no kind is no CustomResourceDefinition',
+  ]
+  assert.deepEqual(await faults([path]), ['crd: the folder holds no CustomResourceDefinition; its subfolders are not read: name the one that is meant'])
+  await file('crd/widgets.yaml', crd())
+  const { text, ...io } = streams()
+  assert.equal(await runDefinitionsCheck({ files: [path], output: 'text', fieldValidation: 'Strict', ...io }), 0)
+  assert.equal(text.out.replaceAll(`${folder}/`, ''), 'crd/widgets.yaml: widgets.example.com is good\n')
+  assert.deepEqual(text.err.trimEnd().replaceAll(`${folder}/`, '').split('\n'), noted)
+  const warned: string[] = []
+  await loadDefinitions([path], { warn: (line) => warned.push(line.replaceAll(`${folder}/`, '')) })
+  assert.deepEqual(warned, noted)
+})
+
+test('a file that is named twice is read once', async () => {
+  const path = await file('twice.yaml', crd())
+  assert.equal((await loadDefinitions([path, path, `${folder}/./twice.yaml`])).length, 1)
+  const copy = await file('copy.yaml', crd())
+  assert.match((await faults([path, copy]))[0] ?? '', /^copy\.yaml: widgets\.example\.com: spec\.names\.plural: "widgets" is already in use by twice\.yaml$/)
+})
+
+test('lenses without a definition are a mistake at start', async () => {
+  const lenses = await file('lone-lenses.yaml', LENSES)
+  await assert.rejects(chooseResources({ definitions: [], lenses: [lenses] }, () => {}), /lone-lenses\.yaml: there is no definition of widgets\.example\.com: give it with --definition$/)
 })
 
 test('names that two definitions of a group claim are refused', async () => {

@@ -5,7 +5,7 @@ import { printDefinition } from '../api/definition-print.ts'
 import { encodeYaml } from '../api/codec.ts'
 import { invalid, type Status } from '../api/status.ts'
 import { resources } from '../resources/index.ts'
-import { readManifests } from './definition-files.ts'
+import { readDefinitionManifests } from './definition-documents.ts'
 import { faultsOf, notServed } from './load-definitions.ts'
 
 /** Where a command writes. */
@@ -27,11 +27,11 @@ export interface CheckOptions extends Streams {
  * the exit code: 1 when one of them is refused or cannot be read.
  */
 export async function runDefinitionsCheck({ files, output, fieldValidation, out, err }: CheckOptions): Promise<number> {
-  const { documents, faults } = await readManifests(files)
-  for (const fault of faults) err.write(`${fault}\n`)
-  const checks = documents.map(({ place, text, mediaType }) => ({ place, check: checkDefinition(Buffer.from(text), mediaType, fieldValidation) }))
+  const { documents, faults, notes } = await readDefinitionManifests(files)
+  for (const line of [...notes, ...faults]) err.write(`${line}\n`)
+  const checks = documents.map(({ place, text, mediaType, foreign }) => ({ place, foreign, check: checkDefinition(Buffer.from(text), mediaType, fieldValidation) }))
   if (output === 'json') out.write(`${JSON.stringify(checks.map(({ check }) => statusOf(check)), null, 2)}\n`)
-  else for (const { place, check } of checks) out.write(describe(place, check))
+  else for (const { place, foreign, check } of checks) out.write(foreign === undefined ? describe(place, check) : `${place}: ${foreign}\n`)
   return faults.length > 0 || checks.some(({ check }) => statusOf(check).status !== 'Success') ? 1 : 0
 }
 

@@ -5,6 +5,7 @@ import { LensFileError, readLenses, type LensFile } from '../api/lens-read.ts'
 import { qualifiedName, type ResourceDefinition } from '../api/resource.ts'
 import { decodeJson, decodeYaml, DecodeError } from '../api/codec.ts'
 import type { ServedResource } from '../registry/resource-store.ts'
+import { readDefinitionManifests } from './definition-documents.ts'
 import { readManifests, type ManifestDocument } from './definition-files.ts'
 
 /** Definitions or lenses that cannot be served; `faults` are all that is wrong, one line each, with file and document. */
@@ -23,7 +24,7 @@ interface Loaded {
   readonly check: DefinitionCheck
 }
 
-/** `lenses`: files and folders of lenses (lens-read.ts). `warn` is told of what a kube-apiserver would warn of, unknown fields above all. */
+/** `lenses`: files and folders of lenses (lens-read.ts). `warn` is told of what a kube-apiserver would warn of, unknown fields above all, and of what is passed over. */
 export interface LoadOptions {
   readonly lenses?: readonly string[]
   readonly warn?: (text: string) => void
@@ -34,15 +35,20 @@ export interface LoadOptions {
  * some for the resource, else None. Rejects with DefinitionsError.
  */
 export async function loadDefinitions(paths: readonly string[], { lenses: lensPaths = [], warn }: LoadOptions = {}): Promise<ServedResource[]> {
-  const { documents, faults } = await readManifests(paths)
-  const loaded = documents.map((document): Loaded => ({ place: document.place, check: checkDefinition(Buffer.from(document.text), document.mediaType, 'Warn') }))
+  const { documents, faults: unread, notes } = await readDefinitionManifests(paths)
+  const foreign = documents.flatMap(({ place, foreign: text }) => (text === undefined ? [] : [`${place}: ${text}`]))
+  const faults = [...unread, ...foreign]
+  for (const note of notes) warn?.(note)
+  const loaded = documents
+    .filter((document) => document.foreign === undefined)
+    .map((document): Loaded => ({ place: document.place, check: checkDefinition(Buffer.from(document.text), document.mediaType, 'Warn') }))
   for (const { place, check } of loaded) for (const text of check.warnings) warn?.(`${place}: ${check.name}: ${text}`)
   for (const { place, check } of loaded) faults.push(...faultsOf(check).map((fault) => `${place}: ${fault}`))
   faults.push(...clashes(loaded))
   const lenses = await loadLenses(lensPaths, faults)
   const resources = loaded.flatMap(({ place, check }) => serve(place, check, lenses, faults))
   for (const [resource, { place }] of lenses) {
-    if (!loaded.some(({ check }) => check.name === resource)) faults.push(`${place}: there is no definition of ${resource}`)
+    if (!loaded.some(({ check }) => check.name === resource)) faults.push(`${place}: there is no definition of ${resource}: give it with --definition`)
   }
   if (faults.length > 0) throw new DefinitionsError(faults)
   return resources

@@ -26,6 +26,7 @@ import { openBackend, type OpenedBackend } from './open-backend.ts'
 import { ensurePki, type Pki } from './pki.ts'
 import { couldNotRun, followSamples, sampleTable } from './run-samples.ts'
 import { createSampleJobs, prepareSampleRepository, SAMPLES, SAMPLES_PATH } from './samples.ts'
+import { kubectlGets, servedGroups } from './served-kinds.ts'
 import { openProgress, type Output, type ProgressDisplay } from './show-progress.ts'
 import { startWorkerProcess, type WorkerProcess } from './worker-process.ts'
 import { WORKER_RULES, WORKER_USER } from './worker-rights.ts'
@@ -48,7 +49,7 @@ export async function runStandalone(given: Config, options: { readonly signal: A
     const pki = await ensurePki(config.pkiDir, { hosts: ['localhost', HOST, '::1'], clock })
     const server = await startServer(config, served, opened, pki, { clock, log })
     try {
-      await serve(config, server, pki, { clock, log, signal, out })
+      await serve(config, served, server, pki, { clock, log, signal, out })
     } finally {
       await server.close({ graceMs: GRACE_MS })
     }
@@ -91,7 +92,9 @@ async function startServer(config: Config, served: readonly ServedResource[], op
   return server
 }
 
-async function serve(config: Config, server: ApiServer, pki: Pki, around: Surroundings & { readonly signal: AbortSignal; readonly out: Output }): Promise<void> {
+async function serve(
+  config: Config, served: readonly ServedResource[], server: ApiServer, pki: Pki, around: Surroundings & { readonly signal: AbortSignal; readonly out: Output },
+): Promise<void> {
   const { signal, out } = around
   const kubeconfig = resolve(config.dataDir, 'kubeconfig')
   const workerKubeconfig = join(config.dataDir, WORKER_KUBECONFIG)
@@ -99,15 +102,16 @@ async function serve(config: Config, server: ApiServer, pki: Pki, around: Surrou
   await writeKubeconfig(workerKubeconfig, { server: server.url, ca: pki.ca, ...pki.worker, name: WORKER_USER })
   await ensureNamespace(server, 'default')
   const controllers = runControllers(server, around)
-  out.write(`mlops-apiserver serves mlops.dev on ${server.url}\nkubeconfig: ${kubeconfig}\n`)
+  out.write(`mlops-apiserver serves ${servedGroups(served)} on ${server.url}\nkubeconfig: ${kubeconfig}\n`)
   const progress = openProgress(out)
   const worker = config.worker ? startWorker(config, workerKubeconfig, progress, around) : undefined
   if (worker) out.write('Jobs run on this machine, as you: a notebook may do all that you may do.\n')
   try {
     if (config.samples) await showSamples(config, server, pki, worker, progress, around)
     if (!signal.aborted) {
-      const describe = config.samples ? `  kubectl --kubeconfig ${kubeconfig} describe nvj ${SAMPLES[1]?.name}\n` : ''
-      out.write(`\nServing; Ctrl-C ends. Type next:\n  kubectl --kubeconfig ${kubeconfig} get nvj\n${describe}`)
+      const describe = config.samples ? [`describe nvj ${SAMPLES[1]?.name}`] : []
+      const next = [...kubectlGets(served, resources), ...describe].map((words) => `  kubectl --kubeconfig ${kubeconfig} ${words}\n`)
+      out.write(`\nServing; Ctrl-C ends. Type next:\n${next.join('')}`)
     }
     await aborted(signal)
     out.write('\nstopping\n')
