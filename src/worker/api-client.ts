@@ -10,7 +10,7 @@ import { ApiError, isApiError, type JobClient } from './job-client.ts'
 import type { WatchEventOf } from './reflector.ts'
 
 /** A request to the API: JSON in and out. */
-export type Request = { method: string; path: string; body?: JsonObject; contentType?: string; signal?: AbortSignal | undefined; idleMs?: number }
+export type Request = { method: string; path: string; body?: JsonObject; contentType?: string; accept?: string; signal?: AbortSignal | undefined; idleMs?: number }
 
 const PAGE = 500
 const REQUEST_IDLE_MS = 60_000
@@ -73,7 +73,7 @@ export function openTransport(kubeconfig: string, userAgent: string): Transport 
     const body = request.body === undefined ? undefined : Buffer.from(JSON.stringify(request.body))
     const headers = {
       ...identity.headers,
-      accept: 'application/json',
+      accept: request.accept ?? 'application/json',
       'user-agent': userAgent,
       ...(body ? { 'content-type': request.contentType ?? 'application/json', 'content-length': body.length } : {}),
     }

@@ -48,7 +48,8 @@ export function openPodClient(transport: Transport, namespace?: string): PodClie
     },
     readLog: async (namespace, name, container, limitBytes) => {
       const query = new URLSearchParams({ container, limitBytes: String(limitBytes) })
-      const response = await transport.send({ method: 'GET', path: `${corePath(namespace, 'pods', name)}/log?${query}` })
+      // upstream: client-go asks so for what is no object
+      const response = await transport.send({ method: 'GET', path: `${corePath(namespace, 'pods', name)}/log?${query}`, accept: 'application/json, */*' })
       if (response.statusCode !== 200) await readAnswer(response)
       return await text(response)
     },

@@ -6,6 +6,7 @@ import type { AttemptFailure } from './attempt-failure.ts'
 import type { Observation } from './executor.ts'
 import { makeJob, makeReport } from './job.fixture.ts'
 import { formatTime, type Job, type JobStatus } from './job.ts'
+import { podNameOf } from './pod.ts'
 import { type Action, type Observed, reconcile, retryDelay } from './reconcile.ts'
 
 const now = Date.UTC(2026, 0, 1, 12)
@@ -175,4 +176,46 @@ test('whatever is observed, success is only said of a report that says so, and a
       }
     }),
   )
+})
+
+test('pods outlive their worker: what the status names is taken up, and what it names no more is let go', () => {
+  const job = (status: Partial<JobStatus>, spec = {}): Job => makeJob({ status: { phase: 'Running', reason: 'Running', attempts: 2, startTime: formatTime(now - 5_000), ...status }, spec })
+  const name = podNameOf(makeJob(), 2)
+  const named = { podRef: { name, uid: 'u' } }
+  const pod = { type: 'pod', name, uid: 'u' } as const
+  const seen = attempt(2, pod, cloning)
+  const say = (of: Job, more: Partial<Observed> = {}): string =>
+    reconcile(of, observed({ pods: true, ...more })).map((action) => (action.type === 'UpdateStatus' ? `${action.status.reason} ${action.status.podRef?.uid ?? action.status.podRef?.name ?? '-'}` : 'number' in action ? `${action.type} ${action.number}` : action.type)).join(', ')
+  const cases: [string, Job, Partial<Observed>, string][] = [
+    ['new', makeJob(), {}, `Pending ${podNameOf(makeJob(), 1)}, StartAttempt 1`],
+    ['left by another worker', job(named), { slotFree: false }, 'StartAttempt 2'],
+    ['left before its pod was seen', job({ podRef: { name }, reason: 'Pending' }), {}, 'StartAttempt 2'],
+    ['left beyond its deadline', job({ ...named, startTime: formatTime(now - 9_999_000) }), {}, 'StartAttempt 2'],
+    ['failed', job({ reason: 'Retrying' }), {}, `Pending ${podNameOf(makeJob(), 3)}, StartAttempt 3, Requeue`],
+    ['a name of another job', job({ podRef: { name: 'other-2' } }), { slotFree: false }, 'Pending -, Requeue'],
+    ['goes on', job(named), { attempt: seen }, 'Cloning u, Requeue'],
+    ['named by another worker before this one has seen it', job(named), { attempt: attempt(2) }, 'Pending u, Requeue'],
+    ['ended by another worker', job({ reason: 'Retrying' }), { attempt: seen }, 'ForgetAttempt, Requeue'],
+    ['has another pod', job({ podRef: { name, uid: 'v' } }), { attempt: seen }, 'ForgetAttempt, Requeue'],
+    ['fails', job(named), { attempt: fold(seen, failed('Evicted', 'Infrastructure')) }, 'Retrying -, ForgetAttempt, ScheduleRetry, Requeue, Requeue'],
+    ['ends', job(named), { attempt: fold(seen, finished()) }, 'Validated u, ForgetAttempt'],
+    ['the worker stops', job(named), { attempt: seen, stopping: true }, ''],
+    ['suspended while nobody looked', job(named, { suspend: true }), {}, 'ForgetAttempt 2, Suspended -'],
+    ['deleted while nobody looked', { ...job(named), metadata: { ...job(named).metadata, deletionTimestamp: formatTime(now) } }, {}, 'ForgetAttempt 2'],
+    ['has had its time, and the time for its report', job({ ...named, startTime: formatTime(now - 3_640_000) }), { attempt: seen, attemptSince: now - 3_630_000 }, 'DeadlineExceeded u, ForgetAttempt'],
+    ['has had its time, and was just taken up', job({ ...named, startTime: formatTime(now - 3_640_000) }), { attempt: seen, attemptSince: now - 1_000 }, 'Cloning u, Requeue'],
+  ]
+  for (const [what, of, more, expected] of cases) assert.equal(say(of, more), expected, what)
+  assert.equal(statusOf(reconcile(job(named, { suspend: true }), observed({ pods: true }))).attempts, 1, 'what was interrupted does not count')
+})
+
+test('the condition of the pod tells why it does not run', () => {
+  const podRef = { name: podNameOf(makeJob(), 1), uid: 'u' }
+  const job = makeJob({ status: running({ podRef }) })
+  const pod = { type: 'pod', ...podRef } as const
+  const of = (...seen: Observation[]): Record<string, string> => conditions(statusOf(reconcile(job, observed({ pods: true, attempt: attempt(1, pod, ...seen) }))))
+  assert.equal(of(cloning).PodReady, 'True Started')
+  assert.deepEqual([of(failed('ImagePullFailed', 'Final')).PodReady, of(failed('ImagePullFailed', 'Final')).SourceReady], ['False ImagePullFailed', 'Unknown NotReached'])
+  assert.equal(of(cloning, failed('GitAuthenticationFailed', 'Final')).SourceReady, 'False GitAuthenticationFailed')
+  assert.deepEqual([of(cloning, source, failed('Evicted', 'Final')).PodReady, of(cloning, source, failed('Evicted', 'Final')).SourceReady], ['False Evicted', 'True Cloned'])
 })
