@@ -11,7 +11,8 @@ import { checkRevisions, openRevisions } from './revision-offset.ts'
 import { startStore } from './start.ts'
 import { systemClock } from '../src/base/clock.ts'
 import { silentLog } from '../src/base/log.ts'
-import { Compacted } from './backend.ts'
+import { Compacted, OutOfSpace } from './backend.ts'
+import { openFence } from './fence.ts'
 import { scanObjects } from './verify.ts'
 
 const about = { program: 'test', now: 0 }
@@ -72,6 +73,7 @@ for (const [engine, open] of stores) {
         bundle.map((line) => line.replace('"value":"j', '"value":"k')), [...bundle, bundle[1]!], ['{}', ...bundle.slice(1)], bundle.map(() => 'rubbish'),
       ]
       for (const lines of touched) await assert.rejects(restore(empty.backend, () => from(lines), into), { reason: 'DamagedBundle' }, lines.join('\n').slice(0, 200))
+      await assert.rejects(restore(empty.backend, () => from([...bundle.slice(0, 3), bundle[3]!.slice(0, 20)]), into), { message: /^the bundle is cut off: its last line is not whole$/ })
       assert.equal(await empty.backend.currentRevision(), revision)
     })
   })
@@ -131,16 +133,58 @@ test('a bundle whose revision leaves no room above it is no bundle', async () =>
   await assert.rejects(restore(target, () => from(bundle), { ...into, above: Number.MAX_SAFE_INTEGER }), { reason: 'RestoredSnapshot', message: /remove it$/ })
 })
 
-test('a restore that dies leaves resources that no program serves', async () => {
+/** A store that fails from the commit of that number on. */
+function failing(backend: Backend, from: number, error: Error): Backend {
+  let commits = 0
+  return { ...backend, async commit(request) {
+    if (++commits > from) throw error
+    return backend.commit(request)
+  } }
+}
+
+test('a restore that dies leaves a store that nothing uses, and the same restore goes on with it', async () => {
   await using old = openMemoryBackend()
   await fill(old, 100)
+  const bundle = at(await take(old), 2 ** 44)
+  await putTwin(old, name(1), 'another', 'v1beta1')
+  const another = await take(old)
+  await using target = openMemoryBackend()
+  for (const [commits, error, expected] of [
+    [60, new Error('died'), { message: 'died' }],
+    [90, new OutOfSpace('the disk is full'), { name: 'OutOfSpace', message: /^the store has no room for all of the bundle, \d+ of 101 entries are in it: make room, and give the same restore again, which continues \(the disk is full\)$/ }],
+    [0, new Error('died'), { message: 'died' }],
+  ] as const) await assert.rejects(restore(failing(await openRevisions(target), commits, error), () => from(bundle), into), expected)
+  const half = await openRevisions(target)
+  assert.equal(parseFence(fenceKey(RESOURCE), await half.get(fenceKey(RESOURCE))).mode, 'Importing')
+  const present = (await contents(half)).length
+  assert.ok(present > 60 && present < 100, `${present}`)
+  await assert.rejects(restore(half, () => from(another), into), { reason: 'NotEmpty', message: /^the store is half a restore of another bundle, taken on 1970-/ })
+  await assert.rejects(setEncoding(half, 'v1beta1'), { reason: 'Frozen', message: /has not ended: give the same restore again/ })
+  await assert.rejects(take(half), { reason: 'IncompleteRestore' })
+  await assert.rejects(startStore(half, { name: 'test', replica: 'r', clock: systemClock, log: silentLog }), { reason: 'IncompleteRestore', exitCode: 11 })
+
+  const progress: number[] = []
+  await restore(half, () => from(bundle), { ...into, onProgress: (done) => progress.push(done) })
+  assert.equal(progress.at(-1), 101)
+  const texts = async (backend: Backend) => (await contents(backend)).map(({ key, text }) => [key, text])
+  await putTwin(old, name(1), 'text 1', 'v1beta1')
+  assert.deepEqual(await texts(half), await texts(old))
+  assert.ok((await contents(half)).every(({ modRevision }) => modRevision > 2 ** 44))
+  assert.equal((await run(half)).phase, 'Succeeded')
+  // It has ended: it is a store like any other.
+  await assert.rejects(restore(half, () => from(bundle), into), { reason: 'NotEmpty', message: /^the store is not empty/ })
+})
+
+test('many resources are let go of in several transactions, and a restore that dies between them goes on', async () => {
+  await using old = openMemoryBackend()
+  for (let i = 0; i < 120; i++) await openFence(old, `r${i}.example`, { encodingVersion: 'v1', decodable: ['v1'] })
+  await fill(old, 3)
   const bundle = await take(old)
   await using target = openMemoryBackend()
-  let commits = 0
-  const dying: Backend = { ...target, async commit(request) {
-    if (++commits > 60) throw new Error('died')
-    return target.commit(request)
-  } }
-  await assert.rejects(restore(dying, () => from(bundle), into), { message: 'died' })
-  assert.equal(parseFence(fenceKey(RESOURCE), await target.get(fenceKey(RESOURCE))).mode, 'Importing')
+  const modes = async (): Promise<number> => (await target.range({ start: 'meta/fence/', end: 'meta/fence0' })).kvs.filter((kv) => parseFence(kv.key, kv).mode === 'Importing').length
+  // The record, the fences, the objects, and the first of the ends.
+  await assert.rejects(restore(failing(target, 1 + 121 + 3 + 1, new Error('died')), () => from(bundle), into), { message: 'died' })
+  assert.equal(await modes(), 71)
+  await restore(await openRevisions(target), () => from(bundle), into)
+  assert.equal(await modes(), 0)
 })

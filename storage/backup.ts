@@ -4,6 +4,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../src/base/clock.ts'
+import { OutOfSpace } from './backend.ts'
 import type { Backend, CommitRequest } from './backend.ts'
 import { commitOnce } from './commit-once.ts'
 import { encodeFence, parseFence } from './fence-record.ts'
@@ -16,6 +17,10 @@ import { readPages } from './scan-page.ts'
 import { FORMAT_KEY, newStoreFormat, PLAIN_FORMAT, readStoreFormat, STORE_FORMAT } from './store-format.ts'
 
 const FORMAT = 'mlops.dev/bundle.1'
+/** In a store that is being restored: of which bundle. */
+const RESTORE_KEY = 'meta/restore'
+/** Fences that one transaction changes, below etcd's limit of 128 operations. */
+const FENCES_AT_ONCE = 50
 const FENCES = 'meta/fence/'
 const OBJECTS = 'data/'
 const EVERYTHING = { start: '\0', end: '\u{10ffff}' }
@@ -52,8 +57,9 @@ interface BundleEntry {
   readonly modRevision: number
 }
 
-/** The lines of a bundle, each with its line feed. Rejects with Compacted when the store forgets the revision meanwhile: begin anew. */
+/** The lines of a bundle, each with its line feed. Rejects with Refused for half a restore, with Compacted when the store forgets the revision meanwhile: begin anew. */
 export async function* backup(backend: Backend, about: { readonly program: string; readonly now: number }): AsyncGenerator<string, BundleTrailer> {
+  await checkRestored(backend)
   const format = await readStoreFormat(backend)
   const { engine, revision } = await backend.status()
   const header: BundleHeader = {
@@ -105,7 +111,7 @@ async function* readBundle(lines: AsyncIterable<string>): AsyncGenerator<BundleE
     held = line
   }
   if (held === undefined) throw new Refused('DamagedBundle', 'the bundle is empty')
-  const trailer = parse(held) as Partial<BundleTrailer>
+  const trailer = parseTrailer(held, header !== undefined)
   if (!header || trailer.count !== count || trailer.sha256 !== digest.digest('hex')) {
     throw new Refused('DamagedBundle', `the bundle is cut off or was changed: its last line does not match the ${count} entries before it`)
   }
@@ -117,6 +123,15 @@ function parse(line: string): unknown {
     return JSON.parse(line)
   } catch (cause) {
     throw new Refused('DamagedBundle', 'the bundle has a line that is not JSON', { cause })
+  }
+}
+
+// The last line of a bundle that is cut off is mostly half a line.
+function parseTrailer(line: string, isLast: boolean): Partial<BundleTrailer> {
+  try {
+    return (JSON.parse(line) ?? {}) as Partial<BundleTrailer>
+  } catch (cause) {
+    throw new Refused('DamagedBundle', isLast ? 'the bundle is cut off: its last line is not whole' : 'the bundle has a line that is not JSON', { cause })
   }
 }
 
@@ -149,17 +164,28 @@ export interface RestoreOptions {
 }
 
 /**
- * Puts a bundle into an empty store. `open` gives its lines, twice: all of it is checked before anything is written. Revisions go on from those of the old store: where the
- * backend's are lower, an offset makes up for it, and the store is then to be opened with `openRevisions`. Until the end every resource is Importing, so that no program serves
- * half of it. Throws Refused for a store that is not empty.
+ * Puts a bundle into an empty store, or goes on with one whose restore of the same bundle has not ended, which is then to be opened with `openRevisions`. `open` gives its lines,
+ * twice: all of it is checked before anything is written. Revisions go on from those of the old store: where the backend's are lower, an offset makes up for it, and the store is
+ * to be opened with `openRevisions` from then on. Until the end every resource is Importing, so that no program serves half of it. Throws Refused for a store that has something
+ * else, OutOfSpace with how far it has come.
  */
-export async function restore(empty: Backend, open: () => AsyncIterable<string>, options: RestoreOptions): Promise<BundleTrailer> {
+export async function restore(into: Backend, open: () => AsyncIterable<string>, options: RestoreOptions): Promise<BundleTrailer> {
   const { header, trailer } = await checkBundle(open())
-  await checkEmpty(empty)
-  const backend = await beginStore(empty, header, options)
+  let done = 0
+  const onProgress = (): void => options.onProgress?.(++done, trailer.count)
+  try {
+    const backend = (await hasBegun(into, trailer)) ? into : await beginStore(into, header, trailer, options)
+    await importAll(backend, open, onProgress)
+    return trailer
+  } catch (error) {
+    if (!(error instanceof OutOfSpace)) throw error
+    throw new OutOfSpace(`the store has no room for all of the bundle, ${done} of ${trailer.count} entries are in it: make room, and give the same restore again, which continues (${error.message})`, { cause: error })
+  }
+}
+
+async function importAll(backend: Backend, open: () => AsyncIterable<string>, onProgress: () => void): Promise<void> {
   const importing = new Map<string, LoadedFence>()
   const writing = new Set<Promise<unknown>>()
-  let done = 0
   for await (const entry of readBundle(open())) {
     if (entry.key.startsWith(FENCES)) importing.set(entry.key.slice(FENCES.length), await beginImport(backend, entry))
     else {
@@ -169,25 +195,55 @@ export async function restore(empty: Backend, open: () => AsyncIterable<string>,
       writing.add(one)
       if (writing.size >= IN_FLIGHT) await Promise.race(writing)
     }
-    options.onProgress?.(++done, trailer.count)
+    onProgress()
   }
   await Promise.all(writing)
-  for (const [resource, fence] of importing) await commitNew(backend, endImport({ resource, fence }), FENCES + resource)
-  return trailer
+  await endAll(backend, importing)
 }
 
-async function checkEmpty(backend: Backend): Promise<void> {
+/** Lets all resources be used, at once where there are not very many, and then forgets that there was a restore. */
+async function endAll(backend: Backend, importing: ReadonlyMap<string, LoadedFence>): Promise<void> {
+  const ends = [...importing].filter(([, fence]) => fence.mode === 'Importing').map(([resource, fence]) => endImport({ resource, fence }))
+  for (let i = 0; i < ends.length; i += FENCES_AT_ONCE) {
+    const some = ends.slice(i, i + FENCES_AT_ONCE)
+    const last = i + FENCES_AT_ONCE >= ends.length
+    const request = { compare: some.flatMap(({ compare }) => compare), put: some.flatMap(({ put = [] }) => put), delete: last ? [RESTORE_KEY] : [], essential: true }
+    await commitNew(backend, request, request.put[0]!.key)
+  }
+  if (ends.length === 0) await backend.commit({ compare: [], delete: [RESTORE_KEY] })
+}
+
+/** Whether a restore of this bundle has begun in the store and not ended; false: the store is empty. Throws Refused for any other. */
+async function hasBegun(backend: Backend, { sha256 }: BundleTrailer): Promise<boolean> {
+  const kv = await backend.get(RESTORE_KEY)
+  const found = kv && (JSON.parse(Buffer.from(kv.value).toString()) as Partial<Restore>)
+  if (found?.sha256 === sha256) return true
+  if (found) {
+    throw new Refused('NotEmpty', `the store is half a restore of another bundle, taken on ${found.takenAt} (sha256 ${found.sha256}): give the restore of that one again, which continues, or restore into a new store`)
+  }
   const { count } = await backend.range({ ...EVERYTHING, countOnly: true })
   if (count > 0) throw new Refused('NotEmpty', `the store is not empty (${count} keys): restore into a new one, nothing was written`)
+  return false
+}
+
+/** Throws Refused for a store whose restore has not ended: objects may be missing. */
+export async function checkRestored(backend: Backend): Promise<void> {
+  if (await backend.get(RESTORE_KEY)) throw new Refused('IncompleteRestore', 'a restore into this store has not ended, objects may be missing: give the same storage restore again, which continues')
+}
+
+/** The record of a restore that has not ended. */
+interface Restore {
+  readonly sha256: string
+  readonly takenAt: string
 }
 
 /** Writes the records of the store, on the condition that it is still empty; returns it at the revisions that it has from then on. */
-async function beginStore(empty: Backend, header: BundleHeader, { program, clock, above = 0 }: RestoreOptions): Promise<Backend> {
+async function beginStore(empty: Backend, header: BundleHeader, { sha256 }: BundleTrailer, { program, clock, above = 0 }: RestoreOptions): Promise<Backend> {
   const floor = Math.max(header.revision, above) + MARGIN
   if (floor >= HIGHEST_REVISION) throw new Refused('RestoredSnapshot', `clients may have seen revision ${above}, and no store counts on from there: if the high-water mark is damaged, remove it`)
   const offset = Math.max(0, floor - (await empty.currentRevision()))
   const format = newStoreFormat(program, clock, offset > 0 ? STORE_FORMAT : PLAIN_FORMAT)
-  const records: [key: string, record: object][] = [[FORMAT_KEY, format]]
+  const records: [key: string, record: object][] = [[FORMAT_KEY, format], [RESTORE_KEY, { sha256, takenAt: header.takenAt } satisfies Restore]]
   if (offset > 0) records.push([OFFSET_KEY, { offset, above: floor, from: header.store } satisfies RevisionOffset])
   const request: CommitRequest = {
     compare: [{ key: FORMAT_KEY, modRevision: 0 }, { ...EVERYTHING, modRevisionBelow: 1 }],
@@ -197,8 +253,10 @@ async function beginStore(empty: Backend, header: BundleHeader, { program, clock
   return withOffset(empty, offset)
 }
 
-/** The fence as it was, without a job and its revisions, which mean nothing in another store. */
+/** The fence as it was, without a job and its revisions, which mean nothing in another store; the one that is there where an earlier call has made it. */
 async function beginImport(backend: Backend, entry: BundleEntry): Promise<LoadedFence> {
+  const found = await backend.get(entry.key)
+  if (found) return parseFence(entry.key, found)
   const { job: _, ...fence } = parseFence(entry.key, { key: entry.key, value: Buffer.from(entry.value, 'base64'), modRevision: 0, createRevision: 0 })
   const storedVersions = fence.storedVersions.map((stored) => ({ ...stored, firstRevision: 0 }))
   const value = encodeFence({ ...fence, storedVersions, mode: 'Importing' })
@@ -210,11 +268,20 @@ async function importObject(backend: Backend, { key, value }: BundleEntry, impor
   const resource = key.split('/')[1] ?? ''
   const fence = importing.get(resource)
   if (!fence) throw new Refused('DamagedBundle', `the bundle has ${key} without the fence of ${resource}`)
+  // It is whole already, and may have been changed since.
+  if (fence.mode !== 'Importing') return
   const compare = [{ key, modRevision: 0 }, { key: FENCES + resource, modRevision: fence.modRevision }]
-  await commitNew(backend, { compare, put: [{ key, value: Buffer.from(value, 'base64') }] }, key)
+  const bytes = Buffer.from(value, 'base64')
+  const result = await commitOnce(backend, { compare, put: [{ key, value: bytes }] }, key)
+  const found = result.succeeded ? undefined : result.current.get(key)
+  if (!result.succeeded && !(found && bytes.equals(found.value))) throw notAlone(key)
 }
 
 async function commitNew(backend: Backend, request: CommitRequest, guard: string): Promise<void> {
   const result = await commitOnce(backend, request, guard)
-  if (!result.succeeded) throw new Refused('NotEmpty', `somebody else writes to the store (${guard}): restore into one that nothing uses`)
+  if (!result.succeeded) throw notAlone(guard)
+}
+
+function notAlone(key: string): Refused {
+  return new Refused('NotEmpty', `somebody else writes to the store (${key}): restore into one that nothing uses`)
 }

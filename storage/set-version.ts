@@ -34,6 +34,7 @@ export async function changeEncoding(options: SetVersionOptions): Promise<Loaded
   const { backend, resource, version, clock } = options
   const key = fenceKey(resource)
   const fence = parseFence(key, await backend.get(key))
+  if (fence.mode === 'Importing') throw new Refused('Frozen', `a restore of ${resource} has not ended: give the same restore again, which continues`)
   if (fence.encodingVersion === version) return fence
   await checkEmptyQuarantine(backend, resource)
   const { dismissed } = options

@@ -3,6 +3,7 @@
  * Afterwards the fence is watched: a program that can no longer decode what may be stored says so, and serves nothing of the resource.
  */
 import type { Backend } from './backend.ts'
+import { checkRestored } from './backup.ts'
 import { peekVersion } from './envelope.ts'
 import { followFence } from './follow-fence.ts'
 import { openFence, UndecodableStoredVersions } from './fence.ts'
@@ -41,6 +42,7 @@ export interface StartedStore extends AsyncDisposable {
 export async function startStore(backend: Backend, program: Program, place?: MarkPlace): Promise<StartedStore> {
   const format = await openStoreFormat(backend, program.name, program.clock)
   await checkRevisions(backend)
+  await checkRestored(backend)
   let keeper: MarkKeeper | undefined
   if (place) {
     await checkMark(backend, place, format.id)
@@ -154,7 +156,7 @@ function versionOf(value: Uint8Array): string {
 function checkRecord(options: ResourceStart, fence: LoadedFence): ResourceState {
   const { resource, schemas, schemaDigest, program } = options
   if (fence.mode === 'Importing') {
-    throw new Refused('IncompleteRestore', `a restore of ${resource} has not ended, objects may be missing: empty the store and restore again`)
+    throw new Refused('IncompleteRestore', `a restore of ${resource} has not ended, objects may be missing: give the same storage restore again, which continues`)
   }
   const edited = fence.storedVersions.filter((entry) => entry.schemaDigest !== undefined && entry.schemaDigest !== schemaDigest(entry.version))
   if (schemas === 'Released' && edited.length > 0) {

@@ -9,7 +9,7 @@ export function nextStep(status: Known): string {
   const { resource, versions, mode, encodingVersion, storedVersions, retiredVersions, quarantined, migration, byVersion } = status
   const stored = storedVersions.map(({ version }) => version)
   if (versions.length === 0) return 'This program does not know the resource: run the release, or give the definition, that does'
-  if (mode === 'Importing') return 'A restore has not ended: empty the store and restore again'
+  if (mode === 'Importing') return 'A restore has not ended: the same storage restore continues it'
   if (mode === 'ReadOnly') return 'Writes are frozen'
   if (quarantined > 0) return `${plural(quarantined, 'object')} cannot be used: see storage quarantine list, then replace or delete ${quarantined === 1 ? 'it' : 'them'}`
   const unfinished = migration && unfinishedStep(migration)

@@ -1,6 +1,6 @@
 /** Exit codes that CI hooks depend on: those of the README are those of the program, and those that no other story meets. */
 import assert from 'node:assert/strict'
-import { readFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
@@ -33,15 +33,17 @@ test('8: another process has the migrations of a resource', async () => {
   assert.match(stderr, /^mlops-apiserver: server 12-ab is migrating notebookvalidationjobs\.mlops\.dev already: wait for it, or stop it first\n$/)
 })
 
-test('8 and 9: a server that finds the store or the port taken, or no store', async () => {
+test('8 and 9: a server that finds the store or the port taken, or a directory that it cannot use', async () => {
   using directory = temporaryDirectory('exit-')
   const at = (name: string): string => join(directory.path, name)
   await using product = await startProduct(at('used'))
+  mkdirSync(at('file/store'), { recursive: true })
+  writeFileSync(at('file/store/store.db'), 'no database\n')
   const port = new URL(product.url).port
   const cases: readonly (readonly [args: readonly string[], code: number, message: RegExp])[] = [
     [['--data-dir', at('used'), '--port', '0'], 8, new RegExp(`in use by process ${product.pid}`)],
     [['--data-dir', at('other'), '--port', port], 8, /EADDRINUSE|in use/],
-    [['--data-dir', at('etcd'), '--port', '0', '--etcd-servers', 'http://127.0.0.1:1'], 9, /ECONNREFUSED/],
+    [['--data-dir', at('file'), '--port', '0'], 9, /not a database/],
   ]
   for (const [args, code, message] of cases) {
     const exit = await runProduct(['serve', ...args])

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -248,11 +248,18 @@ test('a backup goes into an empty store, above all revisions of the old one', as
   })()
   await done(storage(from.path, 'backup', bundle))
   await product.stop('SIGINT')
+  const taken = readFileSync(bundle)
+  assert.match((await done(storage(from.path, 'backup', bundle), 2)).stderr, /^mlops-apiserver: \S+bundle is there already: a backup goes into a new file\n$/)
+  assert.deepEqual(readFileSync(bundle), taken)
+  assert.match((await done(storage(from.path, 'backup', join(from.path, 'absent', 'x')), 2)).stderr, /^mlops-apiserver: \S+absent\/x cannot be written: no such file or directory\n$/)
   assert.match((await done(storage(from.path, 'restore', bundle), 3)).stderr, /the store is not empty/)
   assert.equal((await runProduct(['storage', 'restore', bundle, '--kubeconfig', 'any'])).code, 2)
   await done(storage(to.path, 'restore', bundle))
   writeFileSync(bundle, readFileSync(bundle, 'utf8').replace('"modRevision"', '"modrevision"'))
   assert.match((await done(storage(join(to.path, 'other'), 'restore', bundle), 3)).stderr, /cut off or was changed/)
+  // No store came of it, and nothing that a backup could be of.
+  assert.match((await done(storage(join(to.path, 'other'), 'backup', join(to.path, 'nothing')), 2)).stderr, /^mlops-apiserver: there is no store in \S+other, only an empty one: name the right one with --data-dir\n$/)
+  assert.ok(!existsSync(join(to.path, 'nothing')))
   await using again = await startProduct(to.path)
   using client = again.connect()
   const { metadata } = (await client.send('GET', `${jobsPath('v1')}/kept`)).body
