@@ -1,14 +1,18 @@
 /**
- * Workers with the rights of deploy/crd on a real kube-apiserver. There is no kubelet: the test says how pods go. So no
- * log can be read, and what ends well ends without results.
+ * Workers with the rights of deploy/crd on a real kube-apiserver. There is no kubelet: the test says how pods go, and
+ * a server of its own has the logs of the pods that it binds to its node.
  */
 import assert from 'node:assert/strict'
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { makeReport } from '../../src/worker/job.fixture.ts'
+import { writeReportLog } from '../../src/worker/report-log.ts'
 import { type Fallback, startFallback } from '../fallback/fallback.ts'
 import { kubectl } from '../kubectl.ts'
 
@@ -21,6 +25,8 @@ const COMMIT = 'c'.repeat(40)
 
 type Pod = { metadata: { name: string; uid: string; ownerReferences: { name: string }[] }; spec: { schedulingGates?: unknown[] } }
 
+const logs = new Map<string, string>()
+let node: ReturnType<typeof createServer>
 let fallback: Fallback
 let kubeconfig: string
 const workers: ChildProcess[] = []
@@ -42,6 +48,7 @@ before(
     await must(['-n', NAMESPACE, 'create', 'serviceaccount', 'default'])
     await must(['apply', '-f', join(ROOT, 'deploy/crd/worker.yaml')])
     const token = (await must(['-n', 'mlops-system', 'create', 'token', 'mlops-worker'])).trim()
+    await startNode()
     kubeconfig = join(plane.directory, 'worker.kubeconfig')
     await writeFile(kubeconfig, JSON.stringify({
       apiVersion: 'v1', kind: 'Config', 'current-context': 'c',
@@ -54,8 +61,30 @@ before(
 
 after(async () => {
   for (const worker of workers) await end(worker)
+  node?.close()
+  node?.closeAllConnections()
   await fallback?.[Symbol.asyncDispose]()
 })
+
+/** A node whose kubelet knows nothing but logs. */
+async function startNode(): Promise<void> {
+  const { plane } = fallback
+  const [cert, key] = await Promise.all(['server.crt', 'server.key'].map((file) => readFile(join(plane.directory, 'pki', file))))
+  node = createServer({ cert, key }, ({ url = '' }, response) => {
+    const text = logs.get(new URL(url, 'https://node').pathname)
+    response.writeHead(text === undefined ? 404 : 200, { 'content-type': 'text/plain' }).end(text)
+  })
+  await once(node.listen(0, '127.0.0.1'), 'listening')
+  const { port } = node.address() as AddressInfo
+  const status = { addresses: [{ type: 'InternalIP', address: '127.0.0.1' }], daemonEndpoints: { kubeletEndpoint: { Port: port } } }
+  const answer = await plane.send('POST', '/api/v1/nodes', { body: { apiVersion: 'v1', kind: 'Node', metadata: { name: 'node1' }, status } })
+  assert.equal(answer.status, 201, answer.text)
+}
+
+async function bind({ metadata: { name } }: Pod): Promise<void> {
+  const answer = await fallback.plane.send('POST', `${PODS}/${name}/binding`, { body: { apiVersion: 'v1', kind: 'Binding', metadata: { name }, target: { kind: 'Node', name: 'node1' } } })
+  assert.equal(answer.status, 201, answer.text)
+}
 
 async function end(worker: ChildProcess): Promise<void> {
   if (worker.exitCode !== null || worker.signalCode !== null) return
@@ -111,7 +140,7 @@ const cloned = [container('clone', ended(0, JSON.stringify({ source: { commit: C
 
 test('a worker runs jobs as pods, in a namespace that admits nothing but the restricted profile, and without more rights than its manifest gives', { timeout: 300_000 }, async () => {
   startWorker()
-  const names = ['ends', 'auth', 'evicted', 'suspended']
+  const names = ['ends', 'passes', 'auth', 'evicted', 'suspended']
   await createJob('ends', {
     notebook: { git: { url: 'https://git.example/nb.git', credentialsSecretRef: { name: 'creds' } }, path: 'a.ipynb' },
     podTemplate: { automountServiceAccountToken: true, env: [{ name: 'X', value: '1' }], resources: { limits: { memory: '1Gi' }, requests: { memory: '1Gi' } } },
@@ -120,11 +149,16 @@ test('a worker runs jobs as pods, in a namespace that admits nothing but the res
   const pods = Object.fromEntries(await Promise.all(names.map(async (name) => [name, await admitted(name, 1)] as const)))
   for (const name of names) assert.deepEqual((await job(name)).status.podRef, { name: pods[name]!.metadata.name, uid: pods[name]!.metadata.uid })
 
+  await bind(pods.passes!)
+  logs.set(`/containerLogs/${NAMESPACE}/${pods.passes!.metadata.name}/report`, `a line of somebody else\n${writeReportLog(JSON.stringify(makeReport()))}`)
+  await setPod(pods.passes!, { phase: 'Succeeded', initContainerStatuses: cloned, containerStatuses: [container('execute', ended(0)), container('report', ended(0))] })
   await setPod(pods.auth!, { phase: 'Failed', initContainerStatuses: [container('clone', ended(1, JSON.stringify({ failure: { reason: 'GitAuthenticationFailed', class: 'Final', message: 'no' } })))] })
   await setPod(pods.evicted!, { phase: 'Failed', reason: 'Evicted', message: 'The node was low on resource: memory.' })
   await setPod(pods.ends!, { phase: 'Running', initContainerStatuses: cloned, containerStatuses: [container('execute', { running: {} }), container('report', { running: {} })] })
   await fallback.plane.send('PATCH', `${JOBS}/suspended`, { body: { spec: { suspend: true } }, type: MERGE })
 
+  await says('passes', 'Validated')
+  assert.equal((await job('passes')).status.cells.length, 1)
   await says('auth', 'GitAuthenticationFailed')
   await says('suspended', 'Suspended')
   assert.deepEqual(await podsOf('suspended'), [])
