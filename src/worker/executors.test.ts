@@ -37,7 +37,8 @@ before(
     cpSync(join(import.meta.dirname, '../../deploy/samples'), repository.directory, { recursive: true })
     repository.commit({
       'hang.ipynb': notebook('1', 'import time; time.sleep(60)'),
-      'killed.ipynb': notebook('1', 'import os, signal; os.kill(os.getpid(), signal.SIGKILL)', '2'),
+      // not at once: whether the kernel has told the number of the cell by then would be a matter of luck
+      'killed.ipynb': notebook('1', 'import os, signal, time; time.sleep(1); os.kill(os.getpid(), signal.SIGKILL)', '2'),
       'exits.ipynb': notebook('import os; os.kill(os.getppid(), 9)'),
       'folder/place.ipynb': notebook('import os; print(os.path.basename(os.getcwd()))'),
       'text.ipynb': 'not a notebook',

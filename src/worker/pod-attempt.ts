@@ -29,6 +29,8 @@ const NAMED_FIRST_MS = 50
 const RETRY_FIRST_MS = 1_000
 const RETRY_LAST_MS = 15_000
 const LOG_TRIES = 6
+/** For a report that adds cells to a verdict which is known without it. */
+const EXTRA_LOG_TRIES = 3
 
 /**
  * Runs the attempt and emits what happens, the report last. Ends without one when the attempt is no more the current one
@@ -187,9 +189,9 @@ async function nextChange({ clock, signal }: PodAttemptOptions, followed: Follow
 
 /** The report with the verdict that the pod allows. What the pod says of its end is said also where there is no report. */
 async function conclude(options: PodAttemptOptions, followed: FollowedPod, { failure }: Extract<PodState, { type: 'ended' }>): Promise<Report> {
-  if (!failure) return checked(await readReport(options, followed), followed.current())
+  if (!failure) return checked(await readReport(options, followed, LOG_TRIES), followed.current())
   try {
-    return overrule(await readReport(options, followed), failure)
+    return overrule(await readReport(options, followed, EXTRA_LOG_TRIES), failure)
   } catch (error) {
     if (!(error instanceof AttemptError)) throw error
     throw new AttemptError(failure.class, failure.reason, failure.message)
@@ -197,7 +199,7 @@ async function conclude(options: PodAttemptOptions, followed: FollowedPod, { fai
 }
 
 /** The report out of the log of its container. */
-async function readReport(options: PodAttemptOptions, followed: FollowedPod): Promise<Report> {
+async function readReport(options: PodAttemptOptions, followed: FollowedPod, maxTries: number): Promise<Report> {
   const { request, client, clock, signal } = options
   const namespace = request.job.metadata.namespace ?? ''
   const name = podNameOf(request.job, request.number)
@@ -207,7 +209,7 @@ async function readReport(options: PodAttemptOptions, followed: FollowedPod): Pr
       return withImage(parseReport(readReportLog(await client.readLog(namespace, name, 'report', MAX_LOG_BYTES))), followed.current())
     } catch (error) {
       if (isApiError(error, 404)) throw new AttemptError('Infrastructure', 'PodDeleted', `the pod ${name} was deleted before its result was read`)
-      if (tries === LOG_TRIES) {
+      if (tries === maxTries) {
         if (error instanceof AttemptError) throw error
         throw new AttemptError('Result', 'ResultsUnavailable', `the log of the container report cannot be read: ${error instanceof Error ? error.message.slice(0, 500) : String(error)}`)
       }
