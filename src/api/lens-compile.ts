@@ -4,7 +4,7 @@ import { applyDefaults } from './default.ts'
 import { checkCoverage } from './lens-coverage.ts'
 import { eachStep } from './lens-list.ts'
 import { inheritStep, pickStep, verdictStep } from './lens-operations.ts'
-import { leafStep, newerStep, objectStep, type Step } from './lens-step.ts'
+import { leafStep, newerStep, objectStep, unshownStep, type Step } from './lens-step.ts'
 import type { Lens, Names, Operation } from './lens.ts'
 import { dropNulls, prune } from './prune.ts'
 import type { Schema } from './schema.ts'
@@ -29,8 +29,8 @@ export interface CompiledLens {
 
 /** Compiles a lens against the schemas of its two versions. Throws an Error that lists the fields that it forgets or that do not fit. */
 export function compileLens(lens: Lens, olderSchema: Schema, newerSchema: Schema): CompiledLens {
-  checkCoverage(lens, olderSchema, newerSchema)
-  const steps = compileOperations(lens.operations, olderSchema)
+  const unshown = checkCoverage(lens, olderSchema, newerSchema)
+  const steps = compileOperations(lens.operations, { older: olderSchema, newer: '', unshown, standing: standingFor(lens.operations, '') })
   const lossless = steps.every((step) => step.lossless)
   const finish = (object: KubeObject): KubeObject =>
     applyDefaults(dropNulls(prune(object, newerSchema, { root: true }).value, newerSchema), newerSchema)
@@ -66,17 +66,48 @@ function frame(object: KubeObject, version: string): KubeObject {
   return { apiVersion: formatApiVersion(group, version), kind: object.kind, metadata: object.metadata }
 }
 
-function compileOperations(operations: readonly Operation[], older: Schema | undefined): Step[] {
-  return operations.flatMap((operation) => compileOperation(operation, older))
+// Where operations stand: the older schema there, the newer place, and what the lens says of newer places as a whole.
+interface Place {
+  readonly older: Schema | undefined
+  readonly newer: string
+  /** Objects that the older version does not show. */
+  readonly unshown: readonly string[]
+  /** Objects and items of lists that have steps of their own. */
+  readonly standing: readonly string[]
 }
 
-function compileOperation(operation: Operation, older: Schema | undefined): Step[] {
+function compileOperations(operations: readonly Operation[], place: Place): Step[] {
+  const mine = place.unshown.filter((path) => holderOf(path, place.standing) === place.newer)
+  const prefix = place.newer === '' ? 0 : place.newer.length + 1
+  return [...operations.flatMap((operation) => compileOperation(operation, place)), ...mine.map((path) => unshownStep(path.slice(prefix)))]
+}
+
+// The innermost object with steps of its own around a place.
+function holderOf(path: string, standing: readonly string[]): string {
+  return standing.reduce((best, holder) => (path.startsWith(`${holder}.`) && holder.length > best.length ? holder : best), '')
+}
+
+function standingFor(operations: readonly Operation[], prefix: string): string[] {
+  return operations.flatMap((operation) => {
+    if (operation.op !== 'rename' && operation.op !== 'inherit' && operation.op !== 'each') return []
+    if (operation.operations === undefined) return []
+    const path = `${prefix}${operation.newer}${operation.op === 'each' ? '[]' : ''}`
+    return [path, ...standingFor(operation.operations, `${path}.`)]
+  })
+}
+
+function compileOperation(operation: Operation, place: Place): Step[] {
+  const { older } = place
+  const inside = (field: string, newer: string, items = ''): Place => {
+    const schema = below(older, field)
+    return { ...place, older: items === '' ? schema : schema?.items, newer: `${place.newer === '' ? '' : `${place.newer}.`}${newer}${items}` }
+  }
   switch (operation.op) {
     case 'same':
       return operation.fields.map((field) => leafStep(field, field))
     case 'rename':
       if (operation.operations === undefined) return [leafStep(operation.older, operation.newer)]
-      return [objectStep(operation.older, operation.newer, compileOperations(operation.operations, below(older, operation.older)))]
+      return [objectStep(operation.older, operation.newer, compileOperations(operation.operations, inside(operation.older, operation.newer)))]
     case 'wrap':
       return [leafStep(operation.older, `${operation.newer}.${operation.key}`)]
     case 'group':
@@ -88,11 +119,11 @@ function compileOperation(operation: Operation, older: Schema | undefined): Step
       return [pickStep(operation, Object.fromEntries(operation.keys.map((key) => [key, fields[key]?.default])))]
     }
     case 'each':
-      return [eachStep(operation, compileOperations(operation.operations, below(older, operation.older)?.items))]
+      return [eachStep(operation, compileOperations(operation.operations, inside(operation.older, operation.newer, '[]')))]
     case 'verdict':
       return [verdictStep(operation)]
     case 'inherit': {
-      const steps = compileOperations(operation.operations, below(older, operation.older))
+      const steps = compileOperations(operation.operations, inside(operation.older, operation.newer))
       return [inheritStep(operation, steps, operation.operations.flatMap(olderFields))]
     }
     case 'newer':

@@ -84,7 +84,7 @@ function nameOf(key: Json | undefined, place: Json): string {
   return `${String(place)}:${typeof key}:${String(key)}`
 }
 
-// An entry of the remainder: {key, place (when not 0), digest, kept}; only for items of which something is hidden.
+// An entry of the remainder: {key (when it has one), place (when not 0), digest, kept}; only for items of which something is hidden.
 function cutItems(list: readonly Json[], item: Item): JsonObject[] {
   const places = new Places()
   const entries: JsonObject[] = []
@@ -93,8 +93,8 @@ function cutItems(list: readonly Json[], item: Item): JsonObject[] {
     const key = item.key(shown)
     const place = places.next(key)
     const kept = item.cut(value)
-    if (kept === undefined || key === undefined) continue
-    entries.push({ key, ...(place > 0 && { place }), digest: digest(shown), kept })
+    if (kept === undefined) continue
+    entries.push({ ...(key !== undefined && { key }), ...(place > 0 && { place }), digest: digest(shown), kept })
   }
   return entries
 }

@@ -1,7 +1,7 @@
 /** The operations that are more than a change of place: pick, verdict, inherit. */
 import { deepEqual, Float, getKey, isInteger, isObject, setKey, type Json, type JsonObject } from './object.ts'
 import type { Inherit, Pick, Verdict } from './lens.ts'
-import { openPath, parsePath, readObject, readPath, writePath } from './lens-path.ts'
+import { openPath, parsePath, readObject, readPath, writePath, type Path } from './lens-path.ts'
 import { cutInto, type Step } from './lens-step.ts'
 
 /** Compiles `pick`. `defaults` are those of the older version's fields. */
@@ -40,9 +40,14 @@ function putPicked(fields: JsonObject, keys: readonly string[], defaults: { read
   const values = rest === undefined ? undefined : readObject(rest, ['values'])
   for (const key of keys) {
     const value = getKey(fields, key)
+    const original = values === undefined ? undefined : getKey(values, key)
+    // Null is shown as what is absent.
+    if (original === null && deepEqual(value, defaults[key])) {
+      map[key] = null
+      continue
+    }
     if (value === undefined) continue
     if (Array.isArray(absent) && absent.includes(key) && deepEqual(value, defaults[key])) continue
-    const original = values === undefined ? undefined : getKey(values, key)
     map[key] = original !== undefined && textOf(original) === value ? original : value
   }
   const others = rest === undefined ? undefined : readObject(rest, ['keys'])
@@ -59,7 +64,7 @@ function cutPicked(map: JsonObject, keys: readonly string[]): JsonObject | undef
   for (const [key, value] of Object.entries(map)) {
     if (value === undefined) continue
     if (!keys.includes(key)) setKey(others, key, value)
-    else if (textOf(value) !== value) values[key] = value
+    else if (value === null || textOf(value) !== value) values[key] = value
   }
   const absent = keys.filter((key) => getKey(map, key) === undefined)
   const rest: JsonObject = {}
@@ -96,7 +101,8 @@ export function verdictStep(operation: Verdict): Step {
       const value = readPath(from, olderPath)
       if (value === undefined) return
       // An outcome that does not fit the verdict is none: `each` looks at the whole item.
-      writePath(to, newerPath, (kept === undefined ? undefined : readPath(kept, newerPath)) ?? create(value))
+      const outcome = kept === undefined ? undefined : readPath(kept, newerPath)
+      writePath(to, newerPath, outcome === undefined ? create(value) : outcome)
     },
     cut(from, kept) {
       const outcome = readPath(from, newerPath)
@@ -107,6 +113,13 @@ export function verdictStep(operation: Verdict): Step {
 
 /** What stands in a remainder for an object that was absent. */
 const ABSENT = 'absent'
+
+function isShownAs(value: Json, source: Json | undefined, fields: readonly Path[]): boolean {
+  // Other operations may have written into an object that stands for nothing.
+  if (source === undefined) return isObject(value) && Object.keys(value).length > 0 && fields.every((path) => readPath(value, path) === undefined)
+  if (!isObject(value) || !isObject(source)) return deepEqual(value, source)
+  return fields.every((path) => deepEqual(readPath(value, path), readPath(source, path)))
+}
 
 /** Compiles `inherit`. `fields` are the older paths that `steps` map, by which two sources are compared. */
 export function inheritStep(operation: Inherit, steps: readonly Step[], fields: readonly string[]): Step {
@@ -119,7 +132,8 @@ export function inheritStep(operation: Inherit, steps: readonly Step[], fields: 
     lossless: false,
     get(from, to) {
       if (readObject(from, aroundPath) === undefined) return
-      const source = readPath(from, newerPath) ?? readPath(from, fromPath)
+      const own = readPath(from, newerPath)
+      const source = own === undefined ? readPath(from, fromPath) : own
       if (source === undefined) return
       if (!isObject(source)) return writePath(to, olderPath, source)
       const shown = openPath(to, olderPath)
@@ -128,10 +142,9 @@ export function inheritStep(operation: Inherit, steps: readonly Step[], fields: 
     put(from, to, kept) {
       const value = readPath(from, olderPath)
       if (value === undefined) return
-      if (!isObject(value)) return writePath(to, newerPath, value)
       const absent = kept !== undefined && readPath(kept, newerPath) === ABSENT
-      const source = readObject(from, fromPath)
-      if (absent && source !== undefined && compared.every((path) => deepEqual(readPath(value, path), readPath(source, path)))) return
+      if (absent && isShownAs(value, readPath(from, fromPath), compared)) return
+      if (!isObject(value)) return writePath(to, newerPath, value)
       const rest = readObject(kept, absent ? fromPath : newerPath)
       const made = openPath(to, newerPath)
       if (made !== undefined) for (const step of steps) step.put(value, made, rest)

@@ -2,7 +2,7 @@
  * A compiled operation. Steps share values and write only into the objects that they are given; what is no object
  * where one should be passes through as it is, since conversion never validates.
  */
-import { isObject, type JsonObject } from './object.ts'
+import { getKey, isObject, setKey, type JsonObject } from './object.ts'
 import { openPath, parsePath, readObject, readPath, writePath } from './lens-path.ts'
 
 export interface Step {
@@ -51,6 +51,31 @@ export function newerStep(field: string): Step {
   }
 }
 
+// Where a remainder says of an object that it was there: no path of a lens has a name that is empty.
+const ITSELF = ''
+
+/** An object of the newer side that shows only in its fields, and may have none or be null: that it is there is kept. */
+export function unshownStep(newer: string): Step {
+  const path = parsePath(newer)
+  const mark = [...path, ITSELF]
+  return {
+    lossless: false,
+    get() {},
+    put(_, to, kept) {
+      const value = kept === undefined ? undefined : readPath(kept, mark)
+      if (value === undefined) return
+      if (isObject(value)) openPath(to, path)
+      else if (readPath(to, path) === undefined) writePath(to, path, value)
+    },
+    cut(from, kept) {
+      const value = readPath(from, path)
+      if (value === undefined) return
+      if (!isObject(value)) writePath(kept, mark, value)
+      else if (!Object.values(value).some((member) => member !== undefined)) writePath(kept, mark, {})
+    },
+  }
+}
+
 /** An object on both sides with steps for its fields; it is there on one side when it is on the other. */
 export function objectStep(older: string, newer: string, steps: readonly Step[]): Step {
   const olderPath = parsePath(older)
@@ -83,5 +108,14 @@ export function objectStep(older: string, newer: string, steps: readonly Step[])
 export function cutInto(from: JsonObject, kept: JsonObject, path: readonly string[], steps: readonly Step[]): void {
   const rest: JsonObject = {}
   for (const step of steps) if (!step.lossless) step.cut(from, rest)
-  if (Object.keys(rest).length > 0) Object.assign(openPath(kept, path) ?? {}, rest)
+  if (Object.keys(rest).length > 0) blend(rest, openPath(kept, path) ?? {})
+}
+
+// Two operations may reach into the same inner object.
+function blend(from: JsonObject, into: JsonObject): void {
+  for (const [name, value] of Object.entries(from)) {
+    const there = getKey(into, name)
+    if (isObject(value) && isObject(there)) blend(value, there)
+    else if (value !== undefined) setKey(into, name, value)
+  }
 }

@@ -238,6 +238,100 @@ test('coverage: unknown, doubly mapped and unlike fields are errors', () => {
   ])
 })
 
+test('objects that only their fields call for are kept when they are empty or null, and go when the object around them does', () => {
+  const lens = lensOf(
+    [rename('colour', 'paint.color'), rename('port', 'home.port'), newer('paint.gloss', 'home.berth', 'sea.depth'), within('hull', [rename('wood', 'make.of')])],
+    fields({ colour: text, port: text, hull: fields({ wood: text }) }),
+    fields({
+      paint: fields({ color: text, gloss: count }),
+      home: fields({ port: text, berth: count }, { nullable: true }),
+      sea: fields({ depth: count }),
+      hull: fields({ make: fields({ of: text }) }),
+    }),
+  )
+  const original = v2({ paint: {}, home: null, sea: {}, hull: { make: {} } })
+  const shown = lens.get(original)
+  assert.deepEqual(shown, v1({ hull: {} }))
+  assert.deepEqual(lens.put(shown, original), original)
+  assert.deepEqual(lens.complete(shown, lens.cut(original) as JsonObject), original)
+  assert.deepEqual(lens.put(v1({ colour: 'red', port: 'x', hull: { wood: 'oak' } }), original), v2({ paint: { color: 'red' }, home: { port: 'x' }, sea: {}, hull: { make: { of: 'oak' } } }))
+  assert.deepEqual(lens.put(v1({}), original), v2({ paint: {}, home: null, sea: {} }))
+  assert.equal(lens.cut(v2({ paint: { color: 'red' } })), undefined)
+  assert.equal(lens.lossless, false)
+})
+
+test('a dotted rename into an object that is never empty hides nothing', () => {
+  const lens = lensOf([rename('a', 'b.c')], fields({ a: text }), fields({ b: fields({ c: text }, { required: ['c'] }) }))
+  assert.equal(lens.lossless, true)
+})
+
+test('two operations that hide parts of one inner object keep both', () => {
+  const lens = lensOf(
+    [newer('a.b.c'), within('a', [within('b', [same('e'), newer('d')])])],
+    fields({ a: fields({ b: fields({ e: text }) }) }),
+    fields({ a: fields({ b: fields({ c: text, d: text, e: text }) }) }),
+  )
+  const original = v2({ a: { b: { c: 'x', d: 'y' } } })
+  assert.deepEqual(lens.put(lens.get(original), original), original)
+})
+
+test('null is kept where it says something else than what is absent', () => {
+  const quantity: Schema = { 'x-kubernetes-int-or-string': true, nullable: true }
+  const picked = lensOf([pick('limits', ['cpu', 'memory'])], fields({ limits: fields({ cpu: text, memory: { ...text, default: '4Gi' } }) }), fields({ limits: { type: 'object', additionalProperties: quantity } }))
+  const limits = v2({ limits: { cpu: null, memory: null } })
+  assert.deepEqual(picked.get(limits), v1({ limits: { memory: '4Gi' } }))
+  assert.deepEqual(picked.put(picked.get(limits), limits), limits)
+  assert.deepEqual(picked.put(v1({ limits: { cpu: '1', memory: '5Gi' } }), limits), v2({ limits: { cpu: '1', memory: '5Gi' } }))
+  const source = fields({ url: text }, { nullable: true })
+  const around = { a: source, b: fields({ path: text, a: source }) }
+  const inherited = lensOf([within('a', [same('url')]), within('b', [same('path')]), inherit('b.a', 'b.a', 'a', [same('url')])], fields(around), fields(around))
+  for (const spec of [{ a: { url: 'u' }, b: { a: null } }, { a: null, b: {} }, { a: null, b: { a: null } }, { b: {} }, { a: {}, b: { a: {} } }]) {
+    assert.deepEqual(inherited.put(inherited.get(v2(spec)), v2(spec)), v2(spec), JSON.stringify(spec))
+  }
+})
+
+test('each: items without a key keep what is hidden of them by their place', () => {
+  const lens = lensOf(
+    [each('parts', 'parts', ['name', 'name'], [same('name'), newer('weight')])],
+    fields({ parts: list({ name: text }, []) }),
+    fields({ parts: list({ name: text, weight: count }, []) }),
+  )
+  const original = v2({ parts: [{ weight: 1 }, {}, { weight: 2 }, { name: 'a', weight: 3 }] })
+  assert.deepEqual(lens.put(lens.get(original), original), original)
+})
+
+test('coverage: what could be lost or appear by itself is an error', () => {
+  const problems = (operations: Operation[], older: Schema, newest: Schema): string => {
+    try {
+      lensOf(operations, older, newest)
+      return ''
+    } catch (error) {
+      return (error as Error).message.split('\n  ').slice(1).join('\n')
+    }
+  }
+  const ab = fields({ a: fields({ b: text }) })
+  assert.equal(problems([rename('a.b', 'c')], ab, fields({ c: text })), 'older spec.a: no field of it is required or has a default, so an empty one would be lost')
+  assert.equal(problems([same('a.b')], ab, ab), 'older spec.a: no field of it is required or has a default, so an empty one would be lost')
+  assert.equal(problems([rename('a.b', 'c')], fields({ a: fields({ b: text }, { required: ['b'], nullable: true }) }), fields({ c: text })), 'older spec.a: it may be null, which would be lost')
+  assert.equal(problems([within('a', [same('b')])], ab, fields({ a: fields({ b: text }, { nullable: true }) })), 'spec.a: its nullable differs between the versions')
+  assert.equal(problems([same('a')], fields({ a: text }), fields({ a: { ...text, nullable: true } })), 'spec.a: its nullable differs between the versions')
+  const open = fields({ a: fields({ b: text }, { 'x-kubernetes-preserve-unknown-fields': true }) })
+  assert.match(problems([within('a', [same('b')])], ab, open), /^newer spec\.a: it may have fields that its schema does not name, which no operation maps$/)
+  assert.match(
+    problems([rename('a', 'x', [same('b')]), rename('a', 'y', [same('c')])], fields({ a: fields({ b: text, c: text }) }), fields({ x: fields({ b: text }), y: fields({ c: text }) })),
+    /^older spec\.a: mapped to both spec\.x and spec\.y\n/,
+  )
+  const git = fields({ git: fields({ url: text, path: text }) })
+  const apart = [within('git', [same('url')]), rename('git.path', 'path')]
+  assert.equal(problems(apart, git, fields({ git: fields({ url: text }), path: text })), 'newer spec.git: it must be required or have a default, since older spec.git is there for spec.path too')
+  assert.equal(problems(apart, git, fields({ git: fields({ url: text }), path: text }, { required: ['git'] })), '')
+  const around = fields({ a: fields({ url: text }), b: fields({ url: text }) })
+  assert.equal(
+    problems([rename('a', 'c', [same('url')]), inherit('b', 'b', 'c', [same('url')])], around, fields({ b: fields({ url: text }), c: fields({ url: text }) })),
+    'newer spec.c: an object is inherited from it, so it must be mapped to older spec.c by the same operations',
+  )
+})
+
 function definition(...versions: string[]): ResourceDefinition {
   return {
     group: 'example.com',

@@ -11,7 +11,10 @@ export interface Same {
   readonly fields: readonly string[]
 }
 
-/** A field, a list or a whole subtree under another name or in another place; with `operations`, an object whose fields differ too. */
+/**
+ * A field, a list or a whole subtree under another name or in another place; with `operations`, an object whose fields differ too. An object on the way
+ * to the newer place that is empty or null is kept, as the newer version's own; one on the way to the older place must never be.
+ */
 export interface Rename {
   readonly op: 'rename'
   readonly older: string
@@ -82,7 +85,7 @@ export interface Verdict {
 
 /**
  * An object that, when absent, means another one (`from`): the older version shows that one in its place. It stays
- * absent while what is written equals the other. Nothing is shown unless the newer object around it is there.
+ * absent while what is written equals the other. `from` has the same place on both sides and a rename with the same operations. Nothing is shown unless the newer object around it is there.
  */
 export interface Inherit {
   readonly op: 'inherit'
