@@ -51,9 +51,9 @@ export async function runServeCluster(
   const resources = await chooseResources(config, (text) => out.write(`${text}\n`))
   const names = resources.map(({ definition }) => qualifiedName(definition))
   try {
-    await untilAnswered(() => refuseDefinitions(client, names), around)
     const certificate = await untilAnswered(() => source.read(), around)
-    if (!certificate) return
+    await untilAnswered(() => refuseDefinitions(client, names), around)
+    if (!certificate || signal.aborted) return
     makeDirectories(config.dataDir)
     const opened = await openBackend(config, around)
     try {
