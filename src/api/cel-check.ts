@@ -4,6 +4,7 @@
  * macros expanded, accesses whose kind is only known later as calls, and each loop charged for its turns.
  */
 import { callOf, constantOf, qualifiedName, type Expression } from './cel-expression.ts'
+import { PartFault, RECURSION } from './cel-fault.ts'
 import { expandMacro } from './cel-macros.ts'
 import { CALL, NODE, OPERATOR } from './cel-meter.ts'
 import type { Declaration } from './cel-function.ts'
@@ -35,8 +36,17 @@ const LONG_BRANCH = 4
 const LONG_OPERAND = 25
 /** upstream: cel-go parser maxRecursionDepth */
 const MAX_DEPTH = 250
+// upstream: cel-go ext/comprehensions.go
+const TWO_VARIABLES: Readonly<Record<string, readonly number[]>> = {
+  all: [3], exists: [3], existsOne: [3], exists_one: [3], transformList: [3, 4], transformMap: [3, 4], transformMapEntry: [3, 4],
+}
+// The parser leaves macros alone whose variable is no name. upstream: cel-go parser/macro.go
+const LOOPS: Readonly<Record<string, readonly number[]>> = { all: [2], exists: [2], exists_one: [2], map: [2, 3], filter: [2] }
 
-/** Checks an expression; throws Error with the reason. */
+/** upstream: cel-go checker/errors.go undeclaredReference */
+export const undeclared = (name: string): string => `undeclared reference to '${name}' (in container '')`
+
+/** Checks an expression; throws PartFault with the reason. */
 export function checkExpression(expression: Expression, scope: Scope, functions: Functions): Checked {
   return new Checker(functions).check(expression, scope)
 }
@@ -50,7 +60,7 @@ class Checker {
   }
 
   check(expression: Expression, scope: Scope): Checked {
-    if (++this.depth > MAX_DEPTH) throw new Error(`expression recursion limit exceeded: ${MAX_DEPTH}`)
+    if (++this.depth > MAX_DEPTH) throw new PartFault(RECURSION, undefined)
     const checked = this.checkKind(expression, scope)
     this.depth--
     return { ...checked, units: checked.units + NODE }
@@ -60,14 +70,14 @@ class Checker {
     const { exprKind: node } = expression
     switch (node.case) {
       case 'identExpr':
-        if (!scope.has(node.value.name) && !TYPES.has(node.value.name)) throw new Error(`undeclared reference to '${node.value.name}'`)
+        if (!scope.has(node.value.name) && !TYPES.has(node.value.name)) throw new PartFault(undeclared(node.value.name), expression.id)
         return { expression, type: scope.get(node.value.name), units: 0 }
       case 'selectExpr':
         return this.checkSelect(expression, node.value, scope)
       case 'callExpr':
         return this.checkCall(expression, node.value, scope)
       case 'listExpr': {
-        if (node.value.optionalIndices.length > 0) throw new Error('optional elements are not supported')
+        if (node.value.optionalIndices.length > 0) throw new PartFault('optional elements are not supported', expression.id, { missing: true })
         const [elements, units] = this.checkAll(node.value.elements, scope)
         return { expression: { ...expression, exprKind: { case: 'listExpr', value: { ...node.value, elements } } } as Expression, type: undefined, units }
       }
@@ -90,7 +100,7 @@ class Checker {
     if (name !== undefined && TYPES.has(name) && !scope.has(rootOf(name))) return { expression, type: undefined, units: 0 }
     if (select.operand === undefined) throw new Error('invalid select')
     const { expression: operand, type, units } = this.check(select.operand, scope)
-    const found = member(type, select.field)
+    const found = member(type, select, expression)
     // Only a value of the schema is certain to be no optional.
     if (type !== undefined && type.kind !== 'optional') {
       return { expression: { ...expression, exprKind: { case: 'selectExpr', value: { ...select, operand } } } as Expression, type: select.testOnly ? undefined : found, units }
@@ -100,9 +110,11 @@ class Checker {
   }
 
   private checkMap(expression: Expression, struct: ValueOf<'structExpr'>, scope: Scope): Checked {
-    if (struct.messageName !== '') throw new Error(`undeclared reference to '${struct.messageName}'`)
+    const { messageName: message } = struct
+    if (message.startsWith('google.')) throw new PartFault(`messages of protocol buffers (${message}) cannot be made`, expression.id, { missing: true })
+    if (message !== '') throw new PartFault(undeclared(message), expression.id, { at: '{' })
     const parts = struct.entries.flatMap(({ keyKind, value, optionalEntry }) => {
-      if (optionalEntry) throw new Error('optional entries are not supported')
+      if (optionalEntry) throw new PartFault('optional entries are not supported', expression.id, { missing: true })
       return keyKind.case === 'mapKey' && value !== undefined ? [keyKind.value, value] : []
     })
     const [elements, units] = this.checkAll(parts, scope)
@@ -112,13 +124,13 @@ class Checker {
 
   private checkLoop(expression: Expression, loop: ValueOf<'comprehensionExpr'>, scope: Scope): Checked {
     const { iterRange, iterVar, accuVar, accuInit, loopCondition, loopStep, result } = loop
-    if (loop.iterVar2 !== '') throw new Error('comprehensions of two variables are not supported')
+    if (loop.iterVar2 !== '') throw new PartFault(TWO_VARIABLES_TEXT, expression.id, { missing: true })
     if (iterRange === undefined || accuInit === undefined || loopCondition === undefined || loopStep === undefined || result === undefined) throw new Error('invalid comprehension')
     const range = this.check(iterRange, scope)
     const init = this.check(accuInit, scope)
     const bind = isFalse(loopCondition)
     const inner = new Map(scope).set(accuVar, bind ? init.type : undefined)
-    const turn = new Map(inner).set(iterVar, itemOf(range.type))
+    const turn = new Map(inner).set(iterVar, itemOf(range.type, iterRange))
     const condition = this.check(loopCondition, turn)
     const step = this.check(loopStep, turn)
     const end = this.check(result, inner)
@@ -140,16 +152,19 @@ class Checker {
     const macro = expandMacro(expression, name, target, args)
     if (macro !== undefined) return this.check(macro, scope)
     const receiver = this.check(target, scope)
+    if (has(TWO_VARIABLES, name, args.length)) throw new PartFault(TWO_VARIABLES_TEXT, expression.id, { missing: true })
+    if (has(LOOPS, name, args.length)) throw new PartFault('argument is not an identifier', args[0]?.id)
     const [checked, units] = this.checkAll(args, scope)
-    this.requireOverload(name, true, args.length)
+    this.requireOverload(expression, name, true, args)
     return { expression: callOf(expression, `$${name}`, checked, receiver.expression), type: resultOf(name, receiver.type), units: receiver.units + units + CALL }
   }
 
   private checkGlobal(expression: Expression, name: string, args: readonly Expression[], scope: Scope): Checked {
     if (BUILT_IN.has(name)) return this.checkOperator(expression, name, args, scope)
+    if (name === 'has' && args.length === 1) throw new PartFault('invalid argument to has() macro', args[0]?.id)
     const [checked, units, types] = this.checkAll(args, scope)
     if (name === '_[_]') return { expression: callOf(expression, '$@index', checked), type: elementOf(types[0]), units: units + CALL }
-    this.requireOverload(name, false, args.length)
+    this.requireOverload(expression, name, false, args)
     return { expression: callOf(expression, `$${name}`, checked), type: undefined, units: units + CALL }
   }
 
@@ -167,14 +182,18 @@ class Checker {
     return { expression: callOf(expression, name, operands), type, units }
   }
 
-  private requireOverload(name: string, method: boolean, count: number): void {
+  private requireOverload({ id }: Expression, name: string, method: boolean, { length: count }: readonly Expression[]): void {
     const declaration = this.functions.get(name)
-    if (declaration === undefined) throw new Error(`undeclared reference to '${name}'`)
+    if (declaration === undefined) throw new PartFault(undeclared(name), id, { at: '(' })
     const parameters = count + (method ? 1 : 0)
     if (declaration.overloads.some((overload) => overload.member === method && overload.parameters.length === parameters)) return
-    throw new Error(`found no matching overload for '${name}' with ${count} arguments`)
+    throw new PartFault(`found no matching overload for '${name}' with ${count} arguments`, id, { at: '(' })
   }
 }
+
+const TWO_VARIABLES_TEXT = 'comprehensions of two variables are not supported'
+
+const has = (macros: Readonly<Record<string, readonly number[]>>, name: string, count: number): boolean => Object.hasOwn(macros, name) && (macros[name] ?? []).includes(count)
 
 type ValueOf<C> = Extract<Expression['exprKind'], { case: C }>['value']
 
@@ -185,12 +204,12 @@ const rootOf = (name: string): string => name.split('.', 1)[0] as string
 const isFalse = ({ exprKind: node }: Expression): boolean =>
   node.case === 'constExpr' && node.value.constantKind.case === 'boolValue' && !node.value.constantKind.value
 
-function member(type: StaticType, name: string): StaticType {
+function member(type: StaticType, select: ValueOf<'selectExpr'>, expression: Expression): StaticType {
   if (type === undefined || type.kind === 'dyn') return undefined
-  if (type.kind === 'optional') return { kind: 'optional', of: schemaType(member(type.of, name)) }
+  if (type.kind === 'optional') return { kind: 'optional', of: schemaType(member(type.of, select, expression)) }
   if (type.kind === 'map') return type.element
-  const field = type.kind === 'object' ? type.fields.get(name) : undefined
-  if (field === undefined) throw new Error(`undefined field '${name}'`)
+  const field = type.kind === 'object' ? type.fields.get(select.field) : undefined
+  if (field === undefined) throw new PartFault(`undefined field '${select.field}'`, expression.id, select.testOnly ? { at: '(' } : {})
   return field.type
 }
 
@@ -208,9 +227,9 @@ function resultOf(name: string, receiver: StaticType): StaticType {
 
 const STRING: ValueType = { kind: 'string', nullable: false }
 
-function itemOf(type: StaticType): StaticType {
+function itemOf(type: StaticType, { id }: Expression): StaticType {
   if (type === undefined || type.kind === 'dyn') return undefined
   if (type.kind === 'list') return type.element
   if (type.kind === 'map') return STRING
-  throw new Error(`expression of type '${type.kind === 'optional' ? 'optional_type' : type.kind}' cannot be range of a comprehension (must be list, map, or dynamic)`)
+  throw new PartFault(`expression of type '${type.kind === 'optional' ? 'optional_type' : type.kind}' cannot be range of a comprehension (must be list, map, or dynamic)`, id)
 }

@@ -3,6 +3,7 @@
  * upstream: cel-go cel/library.go optMap, optFlatMap; ext/lists.go sortByMacro; interpreter/planner.go or, orValue
  */
 import { bindOf, callOf, constantOf, listOf, loopOf, nameOf, type Expression } from './cel-expression.ts'
+import { PartFault } from './cel-fault.ts'
 
 // No rule can write these names, so that they hide nothing; inner ones hide outer ones that are not needed any more.
 const INPUT = '@input'
@@ -12,7 +13,7 @@ type Macro = (call: Expression, target: Expression, args: readonly Expression[])
 
 /** The name that a macro binds; throws for what is none. */
 function variable(expression: Expression | undefined, text: string): string {
-  if (expression?.exprKind.case !== 'identExpr') throw new Error(text)
+  if (expression?.exprKind.case !== 'identExpr') throw new PartFault(text, expression?.id)
   return expression.exprKind.value.name
 }
 

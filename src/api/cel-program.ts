@@ -10,11 +10,13 @@ import { celEnv, isCelError, parse, plan } from '@bufbuild/cel'
 import { createRegistry } from '@bufbuild/protobuf'
 import { accessFunctions } from './cel-access.ts'
 import { arithmeticFunctions } from './cel-arithmetic.ts'
-import { checkExpression, type Scope } from './cel-check.ts'
+import { checkExpression, undeclared, type Scope } from './cel-check.ts'
 import { orderFunctions } from './cel-compare.ts'
 import { conversionFunctions } from './cel-conversions.ts'
+import { withoutComments } from './cel-comments.ts'
 import { errorText } from './cel-errors.ts'
-import { refersTo } from './cel-expression.ts'
+import { refersTo, type Expression } from './cel-expression.ts'
+import { compileError, PartFault } from './cel-fault.ts'
 import { declare, overload, toCelFunc, type Declaration, type Value } from './cel-function.ts'
 import { listFunctions } from './cel-lists.ts'
 import { patternFunctions } from './cel-matching.ts'
@@ -53,11 +55,11 @@ export interface Program {
 /** upstream: cel-go parser expressionSizeCodePointLimit */
 const MAX_SIZE = 100_000
 
-/** Compiles an expression whose names stand for what `scope` says. Throws Error for one that is wrong or uses what is not there. */
+/** Compiles an expression whose names stand for what `scope` says. Throws CompileError for one that is wrong or uses what is not there. */
 export function compileExpression(text: string, scope: Scope): Program {
-  const parsed = parseExpression(text)
-  const { expression, units } = checkExpression(parsed, scope, functions)
-  const evaluate = plan(env, expression as never) as (bindings: unknown) => unknown
+  const { parsed, located } = parseExpression(text)
+  const { expression, units } = located(() => checkExpression(parsed, scope, functions))
+  const evaluate = located(() => plan(env, expression as never) as (bindings: unknown) => unknown)
   return {
     usesOldSelf: refersTo(parsed, 'oldSelf'),
     evaluate(bindings, limit) {
@@ -70,20 +72,40 @@ export function compileExpression(text: string, scope: Scope): Program {
   }
 }
 
-/** Whether an expression looks at the object as it was. Throws Error for one that does not parse. */
+/** Whether an expression looks at the object as it was. Throws CompileError for one that does not parse. */
 export function usesOldSelf(text: string): boolean {
-  return refersTo(parseExpression(text), 'oldSelf')
+  return refersTo(parseExpression(text).parsed, 'oldSelf')
 }
 
-function parseExpression(text: string): NonNullable<ReturnType<typeof parse>['expr']> {
-  if (text.length > MAX_SIZE) throw new Error(`expression code point size exceeds limit: size: ${[...text].length}, limit ${MAX_SIZE}`)
-  const { expr, sourceInfo } = parse(text)
-  if (expr === undefined) throw new Error('empty expression')
-  // The parser knows a macro that upstream's does not.
-  for (const { exprKind } of Object.values(sourceInfo?.macroCalls ?? {})) {
-    if (exprKind.case === 'callExpr' && exprKind.value.function === 'existsOne') throw new Error("undeclared reference to 'existsOne'")
+interface Parsed {
+  readonly parsed: Expression
+  /** Does something with the expression; what it throws is told with its place in the text. */
+  located<T>(work: () => T): T
+}
+
+function parseExpression(text: string): Parsed {
+  const bare = withoutComments(text)
+  let positions: { readonly [id: string]: number } = {}
+  const located = <T>(work: () => T): T => {
+    try {
+      return work()
+    } catch (error) {
+      throw compileError(error, { text, bare }, (id) => positions[String(id)])
+    }
   }
-  return expr
+  const parsed = located(() => {
+    const size = [...text].length
+    if (size > MAX_SIZE) throw new Error(`expression code point size exceeds limit: size: ${size}, limit ${MAX_SIZE}`)
+    const { expr, sourceInfo } = parse(bare)
+    if (expr === undefined) throw new Error('empty expression')
+    positions = sourceInfo?.positions ?? {}
+    // The parser knows a macro that upstream's does not.
+    for (const [id, { exprKind }] of Object.entries(sourceInfo?.macroCalls ?? {})) {
+      if (exprKind.case === 'callExpr' && exprKind.value.function === 'existsOne') throw new PartFault(undeclared('existsOne'), BigInt(id), { at: '(' })
+    }
+    return expr
+  })
+  return { parsed, located }
 }
 
 function run(evaluate: (bindings: unknown) => unknown, bindings: unknown): Outcome {

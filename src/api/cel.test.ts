@@ -125,7 +125,7 @@ test('a rule that is wrong or needs what is missing is refused when the schema i
   const spec: Schema = { type: 'object', properties: { a: { type: 'integer' }, any: { 'x-kubernetes-preserve-unknown-fields': true }, l: { type: 'array', items: { type: 'object', properties: { b: { type: 'string' } } } } } }
   const cases: [string | ValidationRule, RegExp][] = [
     ['self.a <', /does not compile/],
-    ['self.nope == 1', /spec: rule "self.nope == 1" does not compile: undefined field 'nope'/],
+    ['self.nope == 1', /spec: rule "self.nope == 1" does not compile: ERROR: <input>:1:5: undefined field 'nope'\n \| self.nope == 1\n \| ....\^$/],
     ['self.any == 1', /undefined field 'any'/],
     ['self.l.all(i, i.c == 1)', /undefined field 'c'/],
     ['self.l[0].c == 1', /undefined field 'c'/],

@@ -3,6 +3,7 @@
  * upstream: apiextensions-apiserver/pkg/apiserver/schema/cel/{validation,compilation}.go
  */
 import type { Scope, StaticType } from './cel-check.ts'
+import { CompileError } from './cel-fault.ts'
 import { fixedPath } from './cel-field-path.ts'
 import { LIMIT_TEXT } from './cel-meter.ts'
 import { none, optionalOf } from './cel-optional.ts'
@@ -54,7 +55,27 @@ interface Node {
   readonly properties: ReadonlyMap<string, Node>
 }
 
-/** Compiles the rules of a schema. Throws Error, naming the place and the rule, for a rule that is wrong or needs what is not there. */
+/** A rule that is not compiled: it is wrong, or it is right upstream and `missing` here. */
+export class RuleError extends Error {
+  /** Of the node, from the root: `spec.list[]`, "root" for the whole. */
+  readonly path: string
+  /** Which of the two expressions of the rule. */
+  readonly field: 'rule' | 'messageExpression'
+  /** What is wrong, in upstream's words where `missing` is false. */
+  readonly detail: string
+  readonly missing: boolean
+
+  constructor(cause: Error, { path, field, text }: { readonly path: string; readonly field: 'rule' | 'messageExpression'; readonly text: string }) {
+    super(`${path}: ${field} ${JSON.stringify(text)} does not compile: ${cause.message}`, { cause })
+    this.name = 'RuleError'
+    this.path = path
+    this.field = field
+    this.detail = cause.message
+    this.missing = !(cause instanceof CompileError) || cause.missing
+  }
+}
+
+/** Compiles the rules of a schema. Throws RuleError for one that is wrong or needs what is not there. */
 export function compileRules(schema: Schema): CelRules {
   const type = valueType(schema, true)
   const root = hasRules(schema) && type !== undefined ? compileNode(schema, schema, type, '') : undefined
@@ -104,18 +125,23 @@ function compileNode(rules: Schema, schema: Schema, type: ValueType, path: strin
 }
 
 function compileRule(source: ValidationRule, schema: Schema, type: ValueType, path: string): Rule {
-  try {
-    const scope: Scope = new Map<string, StaticType>([['self', type], ['oldSelf', source.optionalOldSelf ? { kind: 'optional', of: type } : type]])
-    const program = compileExpression(source.rule, scope)
-    return {
-      source,
-      program,
-      message: source.messageExpression === undefined ? undefined : compileExpression(source.messageExpression, scope),
-      transition: program.usesOldSelf,
-      path: source.fieldPath === undefined ? '' : fixedPath(source.fieldPath, schema),
+  const place = path === '' ? 'root' : path.replace(/^\./, '')
+  const scope: Scope = new Map<string, StaticType>([['self', type], ['oldSelf', source.optionalOldSelf ? { kind: 'optional', of: type } : type]])
+  const attempt = <T>(field: RuleError['field'], text: string, work: () => T): T => {
+    try {
+      return work()
+    } catch (error) {
+      throw new RuleError(error as Error, { path: place, field, text })
     }
-  } catch (error) {
-    throw new Error(`${path === '' ? 'root' : path.replace(/^\./, '')}: rule ${JSON.stringify(source.rule)} does not compile: ${(error as Error).message}`, { cause: error })
+  }
+  const program = attempt('rule', source.rule, () => compileExpression(source.rule, scope))
+  const { messageExpression: message, fieldPath } = source
+  return {
+    source,
+    program,
+    message: message === undefined ? undefined : attempt('messageExpression', message, () => compileExpression(message, scope)),
+    transition: program.usesOldSelf,
+    path: fieldPath === undefined ? '' : attempt('rule', source.rule, () => fixedPath(fieldPath, schema)),
   }
 }
 

@@ -2,7 +2,7 @@
  * Whether the defaults of a schema are valid values of it: pruned, with good metadata, by its limits and by its rules.
  * upstream: apiextensions-apiserver/pkg/apiserver/schema/defaulting/{validation,surroundingobject}.go
  */
-import { compileRules } from './cel.ts'
+import { compileRules, RuleError } from './cel.ts'
 import { valueType } from './cel-values.ts'
 import { itemSchema, type SchemaProps } from './definition-props.ts'
 import { fieldPathFits, REASONS } from './definition-rules.ts'
@@ -133,7 +133,10 @@ function checkRules(faults: DefaultFaults, schema: Schema, value: Json, at: stri
   try {
     rules = compileRules({ type: 'object', properties: { [FIELD]: withGoodRules(schema) } })
   } catch (error) {
-    faults.refused.push({ field: at, text: (error as Error).message })
+    if (!(error instanceof RuleError)) throw error
+    if (error.missing) faults.refused.push({ field: at, text: error.message })
+    // Of the default's own rules this is an error of the default; of those below it, where the rules are checked.
+    else if (error.path === FIELD && error.field === 'rule') faults.errors.push(fieldError('FieldValueInvalid', at, schema.type ?? '', `rule compile error: compilation failed: ${error.detail}`))
     return
   }
   if (rules.empty) return

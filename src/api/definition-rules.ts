@@ -2,11 +2,12 @@
  * x-kubernetes-validations of a node: the fields of each rule, and the rules as CEL.
  * upstream: apiextensions-apiserver/pkg/apis/apiextensions/validation/validation.go ValidateCustomResourceDefinitionOpenAPISchema
  */
-import { compileRules } from './cel.ts'
+import { compileRules, RuleError } from './cel.ts'
 import { usesOldSelf } from './cel-program.ts'
 import { valueType } from './cel-values.ts'
 import type { RefusedRule } from './definition-defaults.ts'
 import { itemSchema, type RuleProps, type SchemaProps } from './definition-props.ts'
+import { renderRule } from './definition-rendering.ts'
 import { structuralFault } from './definition-structural.ts'
 import { resolveFieldPath } from './field-path.ts'
 import type { Schema, ValidationRule } from './schema.ts'
@@ -81,7 +82,10 @@ export function typelessError(path: string): FieldError {
   return fieldError('InternalError', `${path}.x-kubernetes-validations`, '', text)
 }
 
-/** Errors of a node's rules as CEL, where it has a type for them; a rule that is refused by us, and perhaps not by upstream, is named apart. */
+/**
+ * Errors of a node's rules as CEL, where it has a type for them; a rule that is refused by us and not by upstream is named apart.
+ * upstream: the end of ValidateCustomResourceDefinitionOpenAPISchema
+ */
 export function celErrors(schema: SchemaProps, path: string, scope: CelScope): { errors: FieldError[]; refused: RefusedRule[] } {
   const errors: FieldError[] = []
   const refused: RefusedRule[] = []
@@ -90,8 +94,11 @@ export function celErrors(schema: SchemaProps, path: string, scope: CelScope): {
   for (const [i, rule] of rules.entries()) {
     const at = `${path}.x-kubernetes-validations[${i}]`
     const fault = compileFault(bare, neverOld(rule) ? { ...rule, optionalOldSelf: false } : rule, scope.root)
-    if (fault !== undefined) refused.push({ field: `${at}.rule`, text: fault })
-    if (fault === undefined || neverOld(rule)) errors.push(...oldSelfErrors(rule, at, scope.uncorrelated))
+    if (fault?.missing) refused.push({ field: `${at}.${fault.field}`, text: fault.message.replace(/^(?:root|self): /, '') })
+    else if (fault !== undefined) errors.push(compileFieldError(fault, rule, at))
+    // Of a rule that does not compile upstream does not know that it uses the old value.
+    if (fault?.field === 'rule' && !fault.missing) errors.push(...unusedOldSelf(rule, at))
+    else if (fault === undefined || fault.field === 'messageExpression' || neverOld(rule)) errors.push(...oldSelfErrors(rule, at, scope.uncorrelated))
   }
   return { errors, refused }
 }
@@ -106,22 +113,29 @@ function neverOld({ rule = '' }: RuleProps): boolean {
 }
 
 function oldSelfErrors(rule: RuleProps, at: string, uncorrelated: string | undefined): FieldError[] {
-  if (!usesOldSelf(rule.rule ?? '')) {
-    if (rule.optionalOldSelf === undefined) return []
-    return [invalid(`${at}.optionalOldSelf`, rule.optionalOldSelf, 'may not be set if oldSelf is not used in rule')]
-  }
+  if (!usesOldSelf(rule.rule ?? '')) return unusedOldSelf(rule, at)
   if (uncorrelated === undefined) return []
   return [invalid(`${at}.rule`, rule.rule, `oldSelf cannot be used on the uncorrelatable portion of the schema within ${uncorrelated}`)]
 }
 
+function unusedOldSelf({ optionalOldSelf }: RuleProps, at: string): FieldError[] {
+  return optionalOldSelf === undefined ? [] : [invalid(`${at}.optionalOldSelf`, optionalOldSelf, 'may not be set if oldSelf is not used in rule')]
+}
+
+function compileFieldError({ field, detail }: RuleError, rule: RuleProps, at: string): FieldError {
+  const lead = field === 'rule' ? 'compilation failed' : 'messageExpression compilation failed'
+  return { type: 'FieldValueInvalid', field: `${at}.${field}`, body: `Invalid value: ${renderRule(rule)}: ${lead}: ${detail}` }
+}
+
 // Only this rule, and what is below its node for the types; a field's node stands as the only field of an object.
-function compileFault(bare: SchemaProps, rule: RuleProps, root: boolean): string | undefined {
+function compileFault(bare: SchemaProps, rule: RuleProps, root: boolean): RuleError | undefined {
   const alone = { ...bare, 'x-kubernetes-validations': [rule as ValidationRule] } as unknown as Schema
   try {
     compileRules(root ? alone : { type: 'object', properties: { self: alone } })
     return undefined
   } catch (error) {
-    return (error as Error).message.replace(/^(?:root|self): /, '')
+    if (error instanceof RuleError) return error
+    throw error
   }
 }
 

@@ -124,16 +124,21 @@ test('check as JSON prints the Status of each document', async () => {
   ])
 })
 
-test('a rule that does not compile fails the check, and says who refuses it', async () => {
+test('a rule that does not compile fails the check as it would a create; one that is only not served here says so', async () => {
   const rule = '{a: {type: string, x-kubernetes-validations: [{rule: "frobnicate(self)"}]}}'
   const path = await file('rule.yaml', crd({ old: rule }))
   const { text, ...io } = streams()
   assert.equal(await runDefinitionsCheck({ files: [path], output: 'json', fieldValidation: 'Strict', ...io }), 1)
   const [status] = JSON.parse(text.out) as [{ details: { causes: { field: string; message: string }[] } }]
   assert.equal(status.details.causes[0]?.field, 'spec.versions[0].schema.openAPIV3Schema.properties[spec].properties[a].x-kubernetes-validations[0].rule')
-  assert.match(status.details.causes[0]?.message ?? '', /^not served by mlops-apiserver: rule "frobnicate\(self\)" does not compile: undeclared reference to 'frobnicate'/)
-  const [fault = ''] = await faults([path])
-  assert.match(fault, /^rule\.yaml: widgets\.example\.com: spec\.versions\[0\].*not served by mlops-apiserver: /)
+  const detail = "compilation failed: ERROR: <input>:1:11: undeclared reference to 'frobnicate' (in container '')\n | frobnicate(self)\n | ..........^"
+  assert.equal(
+    status.details.causes[0]?.message,
+    `Invalid value: {"Rule":"frobnicate(self)","Message":"","MessageExpression":"","Reason":null,"FieldPath":"","OptionalOldSelf":null}: ${detail}`,
+  )
+  const missing = await file('missing.yaml', crd({ old: rule.replace('frobnicate(self)', "[self].all(i, v, v == 'a')") }))
+  const [fault = ''] = await faults([missing])
+  assert.match(fault, /^missing\.yaml: widgets\.example\.com: spec\.versions\[0\].*not served by mlops-apiserver: rule .* does not compile: comprehensions of two variables are not supported$/)
 })
 
 test('files that cannot be read or are empty are named', async () => {

@@ -22,7 +22,7 @@ export interface Manifest {
 /** Success as it is written here: what else upstream answers is the definition itself. */
 export const SUCCESS = { metadata: {}, status: 'Success' } as Status
 
-/** Rules that do not compile: ours are refused beside upstream's texts. */
+/** Rules that do not compile: what the parser says of syntax is in other words. */
 export const REFUSED_RULES = 'refused-rules.yaml'
 
 /** Rules that upstream estimates to cost too much: ours are taken, and stopped when they do. */
