@@ -160,3 +160,25 @@ test('an object without namespace may be sent with one', async () => {
   const named = await harness.send('PATCH', '/api/v1/namespaces/default', { body: { metadata: { labels: { a: 'b' } } }, type: 'application/merge-patch+json' })
   assert.equal(named.body.metadata.namespace, undefined)
 })
+
+test('a resourceVersion that no number holds is named as it was sent', async () => {
+  for (const query of ['?resourceVersion=99999999999999999', '?resourceVersion=99999999999999999&resourceVersionMatch=Exact', '/a?resourceVersion=99999999999999999']) {
+    assert.match((await get(query)).message, /^Timeout: Too large resource version: 99999999999999999, current: \d+$/, query)
+  }
+})
+
+test('parameters that Go drops are dropped, and a watch of no time ends with an error', async () => {
+  assert.ok((await get('?labelSelector=none;x')).items.length > 0)
+  assert.equal(names(await get('?labelSelector=%zz&limit=1')), 'a')
+  const { status, text } = await harness.send('GET', `${WIDGETS}?watch=1&timeoutSeconds=-1`)
+  assert.equal(status, 200)
+  const object = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message: 'context deadline exceeded', reason: 'InternalError', code: 500 }
+  assert.equal(text, `${JSON.stringify({ type: 'ERROR', object })}\n`)
+  assert.equal(names(await get('?timeoutSeconds=-1&limit=1')), 'a')
+})
+
+test('the version is indented for people, whoever asks', async () => {
+  const { text, headers } = await harness.send('GET', '/version')
+  assert.equal(headers['content-type'], 'application/json')
+  assert.match(text, /^\{\n {2}"major": "1",\n {2}"minor": "36",\n[^]*\n\}$/)
+})

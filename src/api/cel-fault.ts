@@ -67,8 +67,8 @@ function display(text: string, offset: number | undefined, message: string): str
   if (offset === undefined) return `ERROR: <input>:-1:0: ${message}`
   const start = text.lastIndexOf('\n', offset - 1) + 1
   const end = text.indexOf('\n', offset)
-  const line = [...text.slice(start, end < 0 ? text.length : end)]
-  const column = [...text.slice(start, offset)].length
+  const line = Array.from(text.slice(start, end < 0 ? text.length : end))
+  const column = Array.from(text.slice(start, offset)).length
   const row = text.slice(0, start).split('\n').length
   const wide = (char: string | undefined): boolean => char !== undefined && (char.codePointAt(0) as number) > 0x7f
   const dots = line.slice(0, column).map((char) => (wide(char) ? '\uff0e' : '.')).join('')

@@ -122,9 +122,12 @@ function encodeScalar(value: Json | undefined): string {
     case 'bigint':
       return String(value)
     default:
-      return value instanceof Float ? formatJsonNumber(value.value) : 'null'
+      return value instanceof Float ? floatText(value) : 'null'
   }
 }
+
+// Upstream answers with what it has read back from its store, where -0 has become an integer.
+const floatText = ({ value }: Float): string => (value === 0 ? '0' : formatJsonNumber(value))
 
 // What needs an escape, and the surrogates, of which JSON.stringify escapes the lone ones.
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for

@@ -171,6 +171,9 @@ export const internalError = (text: string): StatusError =>
 /** 500 without a reason: what upstream answers for a Go error that is not a Status. */
 export const rawError = (message: string): StatusError => failure(500, undefined, message)
 
+/** 500 for a watch whose time is over before it begins. upstream: cacher: newErrWatcher */
+export const deadlineExceeded = (): StatusError => failure(500, 'InternalError', 'context deadline exceeded')
+
 /** 422 for a JSON patch that does not apply. */
 export const unprocessablePatch = (): StatusError =>
   failure(422, 'Invalid', 'the server rejected our request due to an error in our request', {})

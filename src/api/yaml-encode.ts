@@ -5,7 +5,7 @@
  */
 import { encodeJson, sortedKeys } from './json-encode.ts'
 import { Float, isObject, type Json, type JsonObject } from './object.ts'
-import { formatJsonNumber } from './status.ts'
+import { formatGoFloat } from './status.ts'
 import { compareNatural } from './yaml-key-order.ts'
 import { analyzeScalar, escapeCharacter, styleOf, type ScalarStyle } from './yaml-scalar.ts'
 
@@ -181,7 +181,16 @@ function chomping(text: string): string {
 }
 
 function scalarText(value: null | boolean | number | bigint | Float): string {
-  if (value instanceof Float) return formatJsonNumber(value.value)
-  if (typeof value === 'number' && !Number.isInteger(value)) return formatJsonNumber(value)
-  return String(value)
+  if (value instanceof Float) return floatText(value.value)
+  return typeof value === 'number' && !Number.isInteger(value) ? floatText(value) : String(value)
+}
+
+const INTEGER = /^-?\d+$/
+
+// Upstream reads its own JSON as YAML first: what stands there as an integer of 64 bits is one.
+function floatText(value: number): string {
+  const text = encodeJson(new Float(value))
+  const integer = INTEGER.test(text) ? BigInt(text) : undefined
+  const fits = integer !== undefined && (BigInt.asIntN(64, integer) === integer || BigInt.asUintN(64, integer) === integer)
+  return fits ? text : formatGoFloat(value)
 }

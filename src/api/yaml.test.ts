@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { DecodeError } from './go-json-error.ts'
+import { decodeJson } from './json-parse.ts'
 import { deepEqual, Float, type Json } from './object.ts'
 import { decodeYaml, encodeYaml } from './yaml.ts'
 
@@ -36,16 +37,28 @@ test('duplicate keys are found, inner ones first, the last value wins', () => {
 
 test('mistakes have the texts of the YAML library of Go', () => {
   const table: [string, string][] = [
-    ['a: b: c', 'yaml: line 1: mapping values are not allowed in this context'],
+    ['a: b: c', 'yaml: mapping values are not allowed in this context'],
     ['a: 1\nb: 2\nc: d: e', 'yaml: line 3: mapping values are not allowed in this context'],
     ['a: b\nc', "yaml: line 3: could not find expected ':'"],
     ['a: b\nc # x\n # y\n\nd: 3', "yaml: line 5: could not find expected ':'"],
     ['a: *x', "yaml: unknown anchor 'x' referenced"],
+    ['x: 1\na: b: c\n', 'yaml: line 2: mapping values are not allowed in this context'],
+    ['"abc\n', 'yaml: line 2: found unexpected end of stream'],
+    ['{a: b\n', "yaml: line 1: did not find expected ',' or '}'"],
+    ['a:\n\tb: 1\n', 'yaml: line 2: found character that cannot start any token'],
+    ['a:\n  b: 1\n\tc: 2\n', 'yaml: line 3: found a tab character that violates indentation'],
+    ['\ta: 1\n', 'yaml: found character that cannot start any token'],
+    ['- a\n\t- b\n', 'yaml: line 2: found a tab character that violates indentation'],
+    ['a: 1\nkind:\n \tx: 1\n', 'yaml: line 3: found character that cannot start any token'],
+    ['spec:\n  a: 1\n \t b: 2\n', 'yaml: line 3: found a tab character that violates indentation'],
+    ['a: |\n\tb\n', 'yaml: line 2: found a tab character where an indentation space is expected'],
+    ['a: 1\n\n\tb: 2\n', 'yaml: line 3: found a tab character that violates indentation'],
+    ['a: x\n\ty\n', 'yaml: line 2: found a tab character that violates indentation'],
     ['{', 'yaml: line 1: did not find expected node content'],
     ['a: \u0000', 'yaml: control characters are not allowed'],
-    ['a: @b', 'yaml: line 1: found character that cannot start any token'],
-    ['a: "b', 'yaml: line 1: found unexpected end of stream'],
-    ['a: "\\q"', 'yaml: line 1: found unknown escape character'],
+    ['a: @b', 'yaml: found character that cannot start any token'],
+    ['a: "b', 'yaml: found unexpected end of stream'],
+    ['a: "\\q"', 'yaml: found unknown escape character'],
     ['a: .nan', 'json: unsupported value: NaN'],
     ['a: -.inf', 'json: unsupported value: -Inf'],
     ['<<: 1', 'yaml: map merge requires map or sequence of maps as the value'],
@@ -59,6 +72,14 @@ test('aliases that multiply are refused', () => {
   const level = (i: number): string => `l${i}: &l${i} [${Array.from({ length: 10 }, () => `*l${i - 1}`).join(', ')}]`
   const text = ['l0: &l0 [x, x, x, x, x, x, x, x, x, x]', ...Array.from({ length: 9 }, (_, i) => level(i + 1))].join('\n')
   assert.throws(() => decodeYaml(text), new DecodeError('yaml: document contains excessive aliasing'))
+})
+
+test('floats are printed as Go prints them', () => {
+  const { value } = decodeJson('[1e20,1e-7,0.000001,123456789.125,-0.0,1e21,-0,1.0,0.00001,1234567.5,1e15,123456789012345680000,0.1,-1.5e-9,21000000.0,20999999.5,18446744073709551615]')
+  const printed = encodeYaml(value).trimEnd().split('\n').map((line) => line.slice(2))
+  const expected = ['1e+20', '1e-07', '1e-06', '1.23456789125e+08', '0', '1e+21', '0', '1', '1e-05', '1.2345675e+06', '1000000000000000', '1.2345678901234568e+20', '0.1', '-1.5e-09', '21000000']
+  assert.deepEqual(printed.slice(0, -2), expected)
+  assert.equal(printed.at(-2), '2.09999995e+07')
 })
 
 test('values are printed as sigs.k8s.io/yaml prints them', () => {

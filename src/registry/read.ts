@@ -26,7 +26,7 @@ export interface Page {
 export async function get(store: ResourceStore, namespace: string, name: string, resourceVersion: string): Promise<CacheEntry> {
   const wanted = parseResourceVersion(resourceVersion)
   if (resourceVersion === '') await freshen(store)
-  else await waitForRevision(store, wanted)
+  else await waitForRevision(store, wanted, resourceVersion)
   return cachedEntry(store, namespace, name)
 }
 
@@ -63,7 +63,7 @@ async function firstPage(store: ResourceStore, read: Read, options: ListOptions)
     return store.cache.list(all)
   }
   const revision = toRevision(resourceVersion)
-  await waitForRevision(store, revision)
+  await waitForRevision(store, revision, resourceVersion)
   const legacy = match === '' && options.limit > 0
   if (match === 'Exact' || (legacy && read.key === undefined)) return await store.cache.listAt(revision, read)
   // One object is read as it is now. upstream: storage.ValidateListOptions
@@ -105,7 +105,7 @@ function checkListRevision(text: string): void {
 function listFailure(error: unknown, options: ListOptions): unknown {
   if (error instanceof StatusError) return error
   if (error instanceof Compacted) return expired('The resourceVersion for the provided list is too old.')
-  if (error instanceof FutureRevision) return tooLargeResourceVersion(toRevision(options.resourceVersion || '0'), error.currentRevision)
+  if (error instanceof FutureRevision) return tooLargeResourceVersion(BigInt(options.resourceVersion || '0'), error.currentRevision)
   if (error instanceof DOMException && error.name === 'TimeoutError') return timeout('request did not complete within requested timeout - context deadline exceeded')
   return refusal(undecodableStatus(error))
 }

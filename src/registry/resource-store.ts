@@ -124,13 +124,13 @@ export async function freshen(store: ResourceStore): Promise<void> {
   await waitForRevision(store, await store.backend.currentRevision())
 }
 
-/** Waits until the cache is at least at a revision; throws 504 `Too large resource version` when it is not reached in time. */
-export async function waitForRevision(store: ResourceStore, revision: number): Promise<void> {
+/** Waits until the cache is at least at a revision; throws 504 `Too large resource version` when it is not reached in time. `asked` is the text of it, which no number rounds. */
+export async function waitForRevision(store: ResourceStore, revision: number, asked = String(revision)): Promise<void> {
   if (store.cache.revision >= revision) return
   try {
     await store.cache.waitFor(revision, { timeoutMs: WAIT_MS })
   } catch (error) {
-    if (error instanceof DOMException && error.name === 'TimeoutError') throw tooLargeResourceVersion(revision, store.cache.revision)
+    if (error instanceof DOMException && error.name === 'TimeoutError') throw tooLargeResourceVersion(BigInt(asked), store.cache.revision)
     throw error
   }
 }

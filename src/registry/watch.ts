@@ -38,7 +38,7 @@ export function watch(store: ResourceStore, scope: Scope, options: ListOptions, 
     if (options.sendInitialEvents === true) {
       // The state must hold everything up to now, or up to the revision that is asked for.
       if (options.resourceVersion === '') await freshen(store)
-      else await waitForRevision(store, revision)
+      else await waitForRevision(store, revision, options.resourceVersion)
       yield* store.cache.watch({ ...base, initialEvents: true })
     } else if (revision > 0) {
       yield* store.cache.watch({ ...base, after: revision })

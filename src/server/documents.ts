@@ -12,6 +12,7 @@ import { createOpenApi } from './openapi.ts'
 import { negotiatePlain } from './negotiate.ts'
 import { renderValue } from './respond.ts'
 import { versionInfo } from './version.ts'
+import { queryOf } from './query.ts'
 
 export interface DocumentOptions {
   readonly definitions: readonly ResourceDefinition[]
@@ -38,11 +39,13 @@ export function createDocuments(options: DocumentOptions): RequestHandler[] {
   return [
     documents(async (req) => discovery({ path: req.path, url: req.url, headers: req.headers })),
     documents(async (req) => openapi({ path: req.path, url: req.url, headers: req.headers })),
-    documents(async (req) => await health(req.path, new URLSearchParams(req.url.split('?')[1] ?? ''))),
+    documents(async (req) => await health(req.path, queryOf(req.url))),
     documents(async (req) => {
       if (req.path !== '/version' && req.path !== '/version/') return undefined
       const negotiated = negotiatePlain(req.headers.accept, req)
-      return { code: 200, headers: { 'content-type': negotiated.mediaType }, body: renderValue(negotiated, version) }
+      // For people, whoever asks. upstream: apiserver/pkg/server/routes/version.go, responsewriters.WriteRawJSON
+      const body = negotiated.mediaType === 'application/json' ? JSON.stringify(version, null, 2) : renderValue(negotiated, version)
+      return { code: 200, headers: { 'content-type': negotiated.mediaType }, body }
     }),
     documents(async (req) => (req.path === '/metrics' ? { code: 200, headers: { 'content-type': options.metrics.contentType }, body: await options.metrics.text() } : undefined)),
   ]

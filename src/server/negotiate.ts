@@ -3,6 +3,7 @@
  * upstream: apiserver/pkg/endpoints/handlers/negotiation/negotiate.go, github.com/munnerz/goautoneg
  */
 import { notAcceptable } from '../api/status.ts'
+import { parseQuery } from './query.ts'
 
 /** The encodings of answers. Protobuf is only for metadata and errors, since custom resources have no messages: clients list JSON beside it. */
 export type MediaType = 'application/json' | 'application/yaml' | typeof PROTOBUF
@@ -69,7 +70,7 @@ const PARSE_BOOL_TRUE = new Set(['1', 't', 'T', 'TRUE', 'true', 'True'])
 /** Whether a person reads the answer. upstream: responsewriters.isPrettyPrint */
 export function isPretty({ url = '', headers }: PrettySource): boolean {
   const mark = url.indexOf('?')
-  const value = mark < 0 || !url.includes('pretty', mark) ? '' : (new URLSearchParams(url.slice(mark + 1)).get('pretty') ?? '')
+  const value = mark < 0 || !url.includes('pretty', mark) ? '' : (parseQuery(url.slice(mark + 1)).get('pretty') ?? '')
   if (value !== '') return PARSE_BOOL_TRUE.has(value)
   const agent = String(headers['user-agent'] ?? '')
   return agent.startsWith('curl') || agent.startsWith('Wget') || agent.startsWith('Mozilla/5.0')

@@ -10,6 +10,7 @@ import type { DocumentRequest } from './discovery-answers.ts'
 import { encodeOpenApiV2 } from '../api/protobuf-openapi.ts'
 import { parseAccept } from './negotiate.ts'
 import { openApiV2, openApiV3 } from './openapi-documents.ts'
+import { queryOf } from './query.ts'
 
 /** Answers an OpenAPI path; undefined for any other path and for groups and versions that are not served. */
 export type OpenApi = (request: DocumentRequest) => Answer | undefined
@@ -62,7 +63,7 @@ function address(key: string, { hash }: Document): string {
 
 // A hash in the URL makes the answer cacheable for ever, or sends the client to the current document.
 function checkHash({ url = '' }: DocumentRequest, path: string, { hash }: Document, clock: Clock): Answer | Readonly<Record<string, string>> {
-  const wanted = new URLSearchParams(url.split('?')[1] ?? '').get('hash')
+  const wanted = queryOf(url).get('hash')
   if (!wanted) return {}
   if (wanted !== hash) return { code: 301, headers: { location: `${path}?hash=${hash}`, vary: 'Accept' }, body: '' }
   return { 'cache-control': 'public, immutable', expires: new Date(clock.now() + YEAR).toUTCString() }

@@ -3,6 +3,7 @@
  * upstream: apiserver/pkg/endpoints/request/requestinfo.go: RequestInfoFactory.NewRequestInfo
  */
 import { exactName, parseFieldSelector } from '../api/selector.ts'
+import { parseQuery } from './query.ts'
 
 export type Verb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection' | 'proxy' | ''
 
@@ -32,7 +33,7 @@ const METHOD_VERBS: Readonly<Record<string, Verb>> = { POST: 'create', GET: 'get
 export function parseRequest(method: string, target: string): RequestInfo {
   const mark = target.indexOf('?')
   const path = decodePath(mark < 0 ? target : target.slice(0, mark))
-  const query = new URLSearchParams(mark < 0 ? '' : target.slice(mark + 1))
+  const query = parseQuery(mark < 0 ? '' : target.slice(mark + 1))
   const base = { path, query, group: '', version: '', namespace: '', resource: '', subresource: '', name: '', namedInPath: false, watchPath: false }
   const parts = path.split('/').filter((part, i, all) => part !== '' || (i > 0 && i < all.length - 1))
   const core = parts[0] === 'api'

@@ -4,7 +4,7 @@
  */
 import { dedupOwnerReferences } from '../api/metadata.ts'
 import { exactName, parseFieldSelector } from '../api/selector.ts'
-import { methodNotSupported, badRequest } from '../api/status.ts'
+import { badRequest, deadlineExceeded, methodNotSupported } from '../api/status.ts'
 import { apply } from '../registry/apply.ts'
 import { create } from '../registry/create.ts'
 import { remove, removeAll } from '../registry/delete.ts'
@@ -145,11 +145,17 @@ async function serveWatch(context: RequestContext): Promise<void> {
     checkTableOptions(negotiated, info.query)
     checkStreamable(negotiated)
     const progress = options.allowWatchBookmarks
+    if (seconds < 0) return await streamWatch({ ...context, signal }, negotiated, { items: overdue(), initialEvents: false }, { progress: false, end: false })
     await streamWatch({ ...context, signal: alive }, negotiated, stream, { progress, end: progress && options.sendInitialEvents === true })
   } finally {
     timer.cancel()
     ended.abort()
   }
+}
+
+// oxlint-disable-next-line require-yield -- it only fails
+async function* overdue(): AsyncGenerator<never> {
+  throw deadlineExceeded()
 }
 
 async function serveDelete(context: RequestContext): Promise<void> {
