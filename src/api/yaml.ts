@@ -50,8 +50,8 @@ export function decodeYaml(text: string): DecodedYaml {
   }
 }
 
-// Deeper than this the YAML parser is to say whether it is too deep.
-const MAX_JSON_DEPTH = 1000
+// upstream: yaml/v2 parserc.go max_flow_level
+const MAX_JSON_DEPTH = 10_000
 
 /**
  * The value of a YAML text that is a JSON object, which is read many times faster as such: most bodies of server-side apply are. Undefined for

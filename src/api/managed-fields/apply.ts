@@ -8,7 +8,7 @@ import { isObject, type Json, type JsonObject, type KubeObject } from '../object
 import { findVersion } from '../resource.ts'
 import { badRequest, rawError } from '../status.ts'
 import { ApplyConflicts, conflictError } from './conflict.ts'
-import { hasPath } from './field-set.ts'
+import { difference, isEmptySet } from './field-set.ts'
 import { fieldsLastApplied, KUBECTL_MANAGER, updateLastApplied } from './last-applied.ts'
 import { decodeManagedFields, managerIdentifier, type Managed } from './managers.ts'
 import { scopeOf, type Endpoint, type Scope } from './scope.ts'
@@ -138,7 +138,7 @@ function applyAsKubectl(scope: Scope, request: ApplyRequest, start: Start): Kube
   } catch (error) {
     if (!(error instanceof ApplyConflicts)) throw error
     const allowed = fieldsLastApplied(scope, start.live)
-    const remaining = allowed ? error.conflicts.filter(({ path }) => !hasPath(allowed, path)) : error.conflicts
+    const remaining = allowed ? error.conflicts.map((conflict) => ({ ...conflict, fields: difference(conflict.fields, allowed) })).filter(({ fields }) => !isEmptySet(fields)) : error.conflicts
     if (remaining.length > 0) throw new ApplyConflicts(remaining)
     return applyOnce(scope, request, start, true)
   }

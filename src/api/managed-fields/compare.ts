@@ -3,6 +3,7 @@
  * upstream: structured-merge-diff/typed/compare.go
  */
 import { isObject, type Json, type JsonObject } from '../object.ts'
+import { finish, type Walk } from '../walk.ts'
 import { FieldSetBuilder, type FieldSet } from './field-set.ts'
 import { itemsOf } from './list-item.ts'
 import { field, type PathElement } from './path.ts'
@@ -20,7 +21,7 @@ export interface Comparison {
 /** Compares two validated values of the same type; items may repeat. */
 export function compareTyped(old: JsonObject, next: JsonObject, type: Atom): Comparison {
   const root = new Changes()
-  if (type.map) compareMembers(old, next, type.map, root)
+  if (type.map) finish(compareMembers(old, next, type.map, root))
   return root.build()
 }
 
@@ -42,23 +43,23 @@ class Changes {
 }
 
 // One node: what changed goes into `out`, the level that the element is of. A side that has no such node is undefined.
-function compareNode(old: Json | undefined, next: Json | undefined, type: Atom, element: PathElement, out: Changes): void {
+function* compareNode(old: Json | undefined, next: Json | undefined, type: Atom, element: PathElement, out: Changes): Walk<void> {
   if (old === next) return
   const left = narrow(type, old)
   const right = narrow(type, next)
   // A value that changed its kind is seen as both kinds: fields of the old one are removed, fields of the new one added.
-  if (old !== undefined && next !== undefined && left !== right) compareAs(left, old, next, element, out)
-  const leaf = compareAs(next === undefined ? left : right, old, next, element, out)
+  if (old !== undefined && next !== undefined && left !== right) yield* compareAs(left, old, next, element, out)
+  const leaf = yield* compareAs(next === undefined ? left : right, old, next, element, out)
   if (leaf) return
   if (old === undefined) out.added.add(element)
   else if (next === undefined) out.removed.add(element)
 }
 
 // True when the node is a leaf of this type, and so compared as a whole.
-function compareAs({ map, list }: Atom, old: Json | undefined, next: Json | undefined, element: PathElement, out: Changes): boolean {
+function* compareAs({ map, list }: Atom, old: Json | undefined, next: Json | undefined, element: PathElement, out: Changes): Walk<boolean> {
   const below = map ? mapChanges(old, next, map) : list ? listChanges(old, next, list) : undefined
   if (below !== undefined) {
-    out.nest(element, below)
+    out.nest(element, (yield below) as Comparison)
     return false
   }
   if (old === undefined) out.added.add(element)
@@ -68,12 +69,16 @@ function compareAs({ map, list }: Atom, old: Json | undefined, next: Json | unde
 }
 
 // Nothing for a leaf: an atomic map, or two that are empty or null, whose difference matters.
-function mapChanges(old: Json | undefined, next: Json | undefined, map: MapType): Comparison | undefined {
+function mapChanges(old: Json | undefined, next: Json | undefined, map: MapType): Walk<Comparison> | undefined {
   const left = isObject(old) ? old : {}
   const right = isObject(next) ? next : {}
   if (map.atomic || (isEmpty(left) && isEmpty(right))) return undefined
+  return memberChanges(left, right, map)
+}
+
+function* memberChanges(old: JsonObject, next: JsonObject, map: MapType): Walk<Comparison> {
   const changes = new Changes()
-  compareMembers(left, right, map, changes)
+  yield* compareMembers(old, next, map, changes)
   return changes.build()
 }
 
@@ -81,30 +86,34 @@ function isEmpty(object: JsonObject): boolean {
   return !Object.values(object).some((member) => member !== undefined)
 }
 
-function compareMembers(old: JsonObject, next: JsonObject, map: MapType, out: Changes): void {
+function* compareMembers(old: JsonObject, next: JsonObject, map: MapType, out: Changes): Walk<void> {
   for (const name of Object.keys(old)) {
     const other = Object.hasOwn(next, name) ? next[name] : undefined
-    if (old[name] !== other && old[name] !== undefined) compareMember(old[name], other, name, map, out)
+    if (old[name] !== other && old[name] !== undefined) yield* compareMember(old[name], other, name, map, out)
   }
   for (const name of Object.keys(next)) {
-    if (next[name] !== undefined && (!Object.hasOwn(old, name) || old[name] === undefined)) compareMember(undefined, next[name], name, map, out)
+    if (next[name] !== undefined && (!Object.hasOwn(old, name) || old[name] === undefined)) yield* compareMember(undefined, next[name], name, map, out)
   }
 }
 
-function compareMember(old: Json | undefined, next: Json | undefined, name: string, map: MapType, out: Changes): void {
+function* compareMember(old: Json | undefined, next: Json | undefined, name: string, map: MapType, out: Changes): Walk<void> {
   const type = map.fields.get(name) ?? map.element
-  if (type) compareNode(old, next, type, field(name), out)
+  if (type) yield compareNode(old, next, type, field(name), out)
 }
 
-function listChanges(old: Json | undefined, next: Json | undefined, list: ListType): Comparison | undefined {
+function listChanges(old: Json | undefined, next: Json | undefined, list: ListType): Walk<Comparison> | undefined {
   const left = Array.isArray(old) ? old : []
   const right = Array.isArray(next) ? next : []
   if (list.atomic || (left.length === 0 && right.length === 0)) return undefined
+  return itemChanges(left, right, list)
+}
+
+function* itemChanges(old: readonly Json[], next: readonly Json[], list: ListType): Walk<Comparison> {
   const groups = new Map<string, Group>()
-  gather(left, list, groups, 'old')
-  gather(right, list, groups, 'next')
+  gather(old, list, groups, 'old')
+  gather(next, list, groups, 'next')
   const changes = new Changes()
-  for (const group of groups.values()) compareGroup(group, list, changes)
+  for (const group of groups.values()) yield* compareGroup(group, list, changes)
   return changes.build()
 }
 
@@ -125,15 +134,15 @@ function gather(values: readonly Json[], list: ListType, groups: Map<string, Gro
 }
 
 // Items that stand twice are one leaf.
-function compareGroup({ element, old, next }: Group, list: ListType, out: Changes): void {
-  if (old.length <= 1 && next.length <= 1) return compareNode(old[0], next[0], list.element, element, out)
-  if (old.length >= 2 && next.length >= 2) {
+function* compareGroup({ element, old, next }: Group, list: ListType, out: Changes): Walk<void> {
+  if (old.length <= 1 && next.length <= 1) yield compareNode(old[0], next[0], list.element, element, out)
+  else if (old.length >= 2 && next.length >= 2) {
     if (!valuesEqual(old, next)) out.modified.add(element)
   } else if (old.length >= 2) {
-    if (next.length > 0) compareNode(undefined, next[0], list.element, element, out)
+    if (next.length > 0) yield compareNode(undefined, next[0], list.element, element, out)
     out.removed.add(element)
   } else {
-    if (old.length > 0) compareNode(old[0], undefined, list.element, element, out)
+    if (old.length > 0) yield compareNode(old[0], undefined, list.element, element, out)
     out.added.add(element)
   }
 }

@@ -5,16 +5,17 @@
 import { BoundedTexts } from '../error-limits.ts'
 import { goQuote } from '../go-text.ts'
 import { applyConflict, type StatusError } from '../status.ts'
+import { pathsOf, sizeOf, type FieldSet } from './field-set.ts'
 import { managerInfo } from './managers.ts'
-import { formatPath, type Path } from './path.ts'
+import { formatPath } from './path.ts'
 
-/** A field that an apply changes and another manager owns. `manager` is its identifier. */
+/** Fields that an apply changes and another manager owns. `manager` is its identifier. */
 export interface Conflict {
   readonly manager: string
-  readonly path: Path
+  readonly fields: FieldSet
 }
 
-/** The conflicts of an apply that was not forced, by manager, then in the order of the set. */
+/** The conflicts of an apply that was not forced, by manager. */
 export class ApplyConflicts extends Error {
   readonly conflicts: readonly Conflict[]
   constructor(conflicts: readonly Conflict[]) {
@@ -27,15 +28,17 @@ export class ApplyConflicts extends Error {
 export function conflictError(conflicts: readonly Conflict[]): StatusError {
   const room = new BoundedTexts()
   const shown: Shown[] = []
-  for (const { manager, path } of conflicts) {
-    if (room.full) break
-    const field = formatPath(path)
-    room.count(field.length)
-    shown.push({ manager: describe(manager), field })
+  for (const { manager, fields } of conflicts) {
+    for (const path of room.full ? [] : pathsOf(fields)) {
+      if (room.full) break
+      const field = formatPath(path)
+      room.count(field.length)
+      shown.push({ manager: describe(manager), field })
+    }
   }
   const byManager = Map.groupBy(shown, ({ manager }) => manager)
   const causes = [...byManager].flatMap(([manager, own]) => own.map(({ field }) => ({ reason: 'FieldManagerConflict', message: `conflict with ${manager}`, field })))
-  return applyConflict(causes, message(byManager, conflicts.length))
+  return applyConflict(causes, message(byManager, conflicts.reduce((count, { fields }) => count + sizeOf(fields), 0)))
 }
 
 interface Shown {

@@ -4,6 +4,7 @@
  */
 import { compareBytes } from '../go-text.ts'
 import type { Lens, Names, Operation } from '../lens.ts'
+import { finish, type Walk } from '../walk.ts'
 import { FieldSetBuilder, pathsOf, type FieldSet } from './field-set.ts'
 import { field, type Path, type PathElement } from './path.ts'
 import { elementText } from './serialize.ts'
@@ -33,7 +34,7 @@ export function fieldMove(lens: Lens, from: Side): FieldMove {
   const root = node()
   for (const name of ['apiVersion', 'kind', 'metadata']) enter(root, from, { older: [name], newer: [name] }, true)
   enterAll(root, from, lens.operations, { older: [], newer: [] })
-  return (set, type) => setOf([...pathsOf(set)].flatMap((path) => move(root, path, type, from)))
+  return (set, type) => finish(setOf([...pathsOf(set)].flatMap((path) => move(root, path, type, from)), 0))
 }
 
 const node = (): Node => ({ fields: new Map(), item: undefined, place: undefined, whole: false })
@@ -134,21 +135,22 @@ function renameKey(element: PathElement, from: string, to: string): PathElement 
   return { kind: 'key', fields: fields.sort((a, b) => compareBytes(a.name, b.name)) }
 }
 
-/** The set of these paths, each level made once. */
-function setOf(paths: readonly Path[]): FieldSet {
+/** The set of these paths from a place on, which all have passed; each level is made once. */
+function* setOf(paths: readonly Path[], place: number): Walk<FieldSet> {
   const out = new FieldSetBuilder()
-  const groups = new Map<string, { readonly element: PathElement; readonly rest: Path[] }>()
-  for (const [element, ...rest] of paths) {
+  const groups = new Map<string, { readonly element: PathElement; readonly paths: Path[] }>()
+  for (const path of paths) {
+    const element = path[place]
     if (element === undefined) continue
-    if (rest.length === 0) {
+    if (path.length === place + 1) {
       out.add(element)
       continue
     }
     const text = elementText(element)
     const group = groups.get(text)
-    if (group) group.rest.push(rest)
-    else groups.set(text, { element, rest: [rest] })
+    if (group) group.paths.push(path)
+    else groups.set(text, { element, paths: [path] })
   }
-  for (const { element, rest } of groups.values()) out.nest(element, setOf(rest))
+  for (const { element, paths: inner } of groups.values()) out.nest(element, (yield setOf(inner, place + 1)) as FieldSet)
   return out.build()
 }

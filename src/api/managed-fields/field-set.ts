@@ -3,6 +3,7 @@
  * Sets are values; no node is empty but the root.
  * upstream: structured-merge-diff/fieldpath/set.go
  */
+import { finish, type Walk } from '../walk.ts'
 import { compareElements, type Path, type PathElement } from './path.ts'
 
 /** A set of fields: members of this level, and sets below elements of this level; both sorted and without repetition. */
@@ -73,10 +74,10 @@ function single(path: Path): FieldSet {
 }
 
 // Two sorted lists in one pass; `pick` says what stands for an item of either or of both.
-function zip<T>(
-  left: readonly T[], right: readonly T[], compare: (a: T, b: T) => number, pick: (a: T | undefined, b: T | undefined) => T | undefined,
-): T[] {
-  const out: T[] = []
+function zip<T, U = T>(
+  left: readonly T[], right: readonly T[], compare: (a: T, b: T) => number, pick: (a: T | undefined, b: T | undefined) => U | undefined,
+): U[] {
+  const out: U[] = []
   const put = (a: T | undefined, b: T | undefined): void => {
     const item = pick(a, b)
     if (item !== undefined) out.push(item)
@@ -93,48 +94,81 @@ function zip<T>(
   return out
 }
 
-const node = (element: PathElement, set: FieldSet): SetNode | undefined => (isEmptySet(set) ? undefined : { element, set })
+/** How two sets become one, level by level. */
+interface Rules {
+  /** The answer for two levels that need no walk. */
+  readonly early: (a: FieldSet, b: FieldSet) => FieldSet | undefined
+  readonly member: (left: PathElement | undefined, right: PathElement | undefined) => PathElement | undefined
+  /** What is below an element of one side; `b` is the other level. */
+  readonly alone: (left: SetNode | undefined, right: SetNode | undefined, b: FieldSet) => SetNode | undefined
+  /** Whether what is below an element of both is looked at. */
+  readonly both?: (element: PathElement, b: FieldSet) => boolean
+}
+
+function combine(a: FieldSet, b: FieldSet, rules: Rules): FieldSet {
+  return rules.early(a, b) ?? finish(combineLevel(a, b, rules))
+}
+
+function* combineLevel(a: FieldSet, b: FieldSet, rules: Rules): Walk<FieldSet> {
+  const children: SetNode[] = []
+  for (const [left, right] of pairs(a.children, b.children)) {
+    if (left === undefined || right === undefined) {
+      const kept = rules.alone(left, right, b)
+      if (kept !== undefined) children.push(kept)
+    } else if (rules.both?.(left.element, b) ?? true) {
+      const set = rules.early(left.set, right.set) ?? ((yield combineLevel(left.set, right.set, rules)) as FieldSet)
+      if (!isEmptySet(set)) children.push({ element: left.element, set })
+    }
+  }
+  return { members: zip(a.members, b.members, compareElements, rules.member), children }
+}
+
+function pairs(left: readonly SetNode[], right: readonly SetNode[]): (readonly [SetNode | undefined, SetNode | undefined])[] {
+  return zip<SetNode, readonly [SetNode | undefined, SetNode | undefined]>(left, right, compareNodes, (a, b) => [a, b])
+}
+
+const UNION: Rules = {
+  early: (a, b) => (a === b || isEmptySet(b) ? a : isEmptySet(a) ? b : undefined),
+  member: (left, right) => right ?? left,
+  alone: (left, right) => left ?? right,
+}
+
+const INTERSECTION: Rules = {
+  early: (a, b) => (isEmptySet(a) || isEmptySet(b) ? EMPTY_SET : undefined),
+  member: (left, right) => right && left,
+  alone: () => undefined,
+}
+
+const DIFFERENCE: Rules = {
+  early: (a, b) => (isEmptySet(a) || isEmptySet(b) ? a : undefined),
+  member: (left, right) => (right ? undefined : left),
+  alone: (left) => left,
+}
+
+const RECURSIVE_DIFFERENCE: Rules = {
+  ...DIFFERENCE,
+  alone: (left, _, b) => (left === undefined || hasMember(b, left.element) ? undefined : left),
+  both: (element, b) => !hasMember(b, element),
+}
 
 /** Fields of either set. */
 export function union(a: FieldSet, b: FieldSet): FieldSet {
-  if (a === b || isEmptySet(b)) return a
-  if (isEmptySet(a)) return b
-  return {
-    members: zip(a.members, b.members, compareElements, (left, right) => right ?? left),
-    children: zip(a.children, b.children, compareNodes, (left, right) =>
-      left && right ? { element: left.element, set: union(left.set, right.set) } : (left ?? right)),
-  }
+  return combine(a, b, UNION)
 }
 
 /** Fields of both sets. */
 export function intersection(a: FieldSet, b: FieldSet): FieldSet {
-  if (isEmptySet(a) || isEmptySet(b)) return EMPTY_SET
-  return {
-    members: zip(a.members, b.members, compareElements, (left, right) => right && left),
-    children: zip(a.children, b.children, compareNodes, (left, right) => left && right && node(left.element, intersection(left.set, right.set))),
-  }
+  return combine(a, b, INTERSECTION)
 }
 
 /** Fields of the first set that are not in the second; what is below a field of the second stays. */
 export function difference(a: FieldSet, b: FieldSet): FieldSet {
-  if (isEmptySet(a) || isEmptySet(b)) return a
-  return {
-    members: zip(a.members, b.members, compareElements, (left, right) => (right ? undefined : left)),
-    children: zip(a.children, b.children, compareNodes, (left, right) =>
-      left && right ? node(left.element, difference(left.set, right.set)) : left),
-  }
+  return combine(a, b, DIFFERENCE)
 }
 
 /** Fields of the first set that neither are in the second nor below one of its fields. */
 export function recursiveDifference(a: FieldSet, b: FieldSet): FieldSet {
-  if (isEmptySet(a) || isEmptySet(b)) return a
-  return {
-    members: zip(a.members, b.members, compareElements, (left, right) => (right ? undefined : left)),
-    children: zip(a.children, b.children, compareNodes, (left, right) => {
-      if (left === undefined || hasMember(b, left.element)) return undefined
-      return right ? node(left.element, recursiveDifference(left.set, right.set)) : left
-    }),
-  }
+  return combine(a, b, RECURSIVE_DIFFERENCE)
 }
 
 /** Whether the element is a member at the top of the set. */
@@ -166,8 +200,31 @@ function find<T>(items: readonly T[], order: (item: T) => number): T | undefined
   return undefined
 }
 
+/** How many fields are in the set. */
+export function sizeOf(set: FieldSet): number {
+  let size = 0
+  const pending = [set]
+  for (let level = pending.pop(); level !== undefined; level = pending.pop()) {
+    size += level.members.length
+    for (const child of level.children) pending.push(child.set)
+  }
+  return size
+}
+
 /** The paths of the set in upstream's order: at each level its members, then what is below. upstream: Set.Iterate */
-export function* pathsOf(set: FieldSet, prefix: Path = []): Generator<Path> {
-  for (const member of set.members) yield [...prefix, member]
-  for (const child of set.children) yield* pathsOf(child.set, [...prefix, child.element])
+export function* pathsOf(set: FieldSet): Generator<Path> {
+  const path: PathElement[] = []
+  const levels = [{ set, next: 0 }]
+  for (const member of set.members) yield [member]
+  for (let level = levels.at(-1); level !== undefined; level = levels.at(-1)) {
+    const child = level.set.children[level.next++]
+    if (child === undefined) {
+      levels.pop()
+      path.pop()
+      continue
+    }
+    path.push(child.element)
+    levels.push({ set: child.set, next: 0 })
+    for (const member of child.set.members) yield [...path, member]
+  }
 }

@@ -12,18 +12,52 @@ export function goType(value: Json): string {
   return value instanceof Float || (typeof value === 'number' && !Number.isInteger(value)) ? 'float64' : 'int64'
 }
 
+interface Form {
+  readonly list: readonly [open: string, between: string, close: string]
+  readonly map: readonly [open: string, between: string, close: string]
+  readonly key: (name: string) => string
+  readonly text: (value: string) => string
+  readonly nil: string
+}
+
+const VALUE: Form = { list: ['[', ' ', ']'], map: ['map[', ' ', ']'], key: (name) => name, text: (value) => value, nil: '<nil>' }
+const SYNTAX: Form = {
+  list: ['[]interface {}{', ', ', '}'], map: ['map[string]interface {}{', ', ', '}'], key: goQuote, text: goQuote, nil: 'interface {}(nil)',
+}
+
 /** %v */
 export function goValue(value: Json): string {
-  if (Array.isArray(value)) return `[${value.map(goValue).join(' ')}]`
-  if (isObject(value)) return `map[${members(value).map(([key, member]) => `${key}:${goValue(member)}`).join(' ')}]`
-  return typeof value === 'string' ? value : scalar(value, '<nil>')
+  return print(value, VALUE)
 }
 
 /** %#v */
 export function goSyntax(value: Json): string {
-  if (Array.isArray(value)) return `[]interface {}{${value.map(goSyntax).join(', ')}}`
-  if (isObject(value)) return `map[string]interface {}{${members(value).map(([key, member]) => `${goQuote(key)}:${goSyntax(member)}`).join(', ')}}`
-  return typeof value === 'string' ? goQuote(value) : scalar(value, 'interface {}(nil)')
+  return print(value, SYNTAX)
+}
+
+/** What is still to be printed: a text as it is, or a value. */
+type Pending = string | { readonly value: Json }
+
+// Without recursion, since values may nest as deep as the parser takes them.
+function print(root: Json, form: Form): string {
+  let out = ''
+  const pending: Pending[] = [{ value: root }]
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    if (typeof next === 'string') out += next
+    else if (Array.isArray(next.value)) pushAll(pending, form.list, next.value.map((value) => [{ value }]))
+    else if (isObject(next.value)) pushAll(pending, form.map, members(next.value).map(([key, value]) => [`${form.key(key)}:`, { value }]))
+    else out += typeof next.value === 'string' ? form.text(next.value) : scalar(next.value, form.nil)
+  }
+  return out
+}
+
+function pushAll(pending: Pending[], [open, between, close]: Form['list'], parts: readonly (readonly Pending[])[]): void {
+  pending.push(close)
+  for (let i = parts.length - 1; i >= 0; i--) {
+    pending.push(...(parts[i] as readonly Pending[]).toReversed())
+    if (i > 0) pending.push(between)
+  }
+  pending.push(open)
 }
 
 function scalar(value: null | boolean | number | bigint | Float, nil: string): string {

@@ -3,16 +3,17 @@
  * upstream: structured-merge-diff/typed/merge.go
  */
 import { isObject, setKey, type Json, type JsonObject } from '../object.ts'
+import { finish, type Walk } from '../walk.ts'
 import { itemsOf, type Item } from './list-item.ts'
 import { elementText } from './serialize.ts'
 import { narrow, type Atom, type ListType, type MapType } from './typed.ts'
 
 /** Merges two validated values of the same type; items of the live one may repeat. */
 export function mergeTyped(live: JsonObject, config: JsonObject, type: Atom): JsonObject {
-  return type.map ? mergeMembers(live, config, type.map) : config
+  return type.map ? finish(mergeMembers(live, config, type.map)) : config
 }
 
-function mergeNode(live: Json | undefined, config: Json, type: Atom): Json {
+function* mergeNode(live: Json | undefined, config: Json, type: Atom): Walk<Json> {
   if (live === undefined) return config
   // A null of the configuration fits every kind, and so the first that the type takes.
   const { map, scalar, list } = narrow(type, config)
@@ -20,25 +21,26 @@ function mergeNode(live: Json | undefined, config: Json, type: Atom): Json {
     const left = isObject(live) ? live : {}
     const right = isObject(config) ? config : {}
     // The difference between empty and null is kept.
-    return map.atomic || (isEmpty(left) && isEmpty(right)) ? config : mergeMembers(left, right, map)
+    return map.atomic || (isEmpty(left) && isEmpty(right)) ? config : yield* mergeMembers(left, right, map)
   }
   if (scalar || !list) return config
   const left = Array.isArray(live) ? live : []
   const right = Array.isArray(config) ? config : []
-  return list.atomic || (left.length === 0 && right.length === 0) ? config : mergeItems(left, right, list)
+  return list.atomic || (left.length === 0 && right.length === 0) ? config : yield* mergeItems(left, right, list)
 }
 
 function isEmpty(object: JsonObject): boolean {
   return !Object.values(object).some((member) => member !== undefined)
 }
 
-function mergeMembers(live: JsonObject, config: JsonObject, map: MapType): JsonObject {
+function* mergeMembers(live: JsonObject, config: JsonObject, map: MapType): Walk<JsonObject> {
   const out = { ...live }
   for (const name of Object.keys(config)) {
     const type = map.fields.get(name) ?? map.element
     const member = config[name]
     if (member === undefined || type === undefined) continue
-    setKey(out, name, mergeNode(Object.hasOwn(live, name) ? live[name] : undefined, member, type))
+    const old = Object.hasOwn(live, name) ? live[name] : undefined
+    setKey(out, name, old === undefined || old === member ? member : ((yield mergeNode(old, member, type)) as Json))
   }
   return out
 }
@@ -48,10 +50,10 @@ function mergeMembers(live: JsonObject, config: JsonObject, map: MapType): JsonO
  * configuration has them. Items that repeat in the live list stay, unless the configuration has their key: then one takes their place.
  * upstream: mergingWalker.visitListItems
  */
-function mergeItems(live: readonly Json[], config: readonly Json[], list: ListType): Json[] {
-  const merge = new ListMerge(itemsOf(list, live).map(keyed), itemsOf(list, config).map(keyed), list)
-  while (merge.step());
-  return merge.out
+function* mergeItems(live: readonly Json[], config: readonly Json[], list: ListType): Walk<Json[]> {
+  const { out, pairs } = mergeOrder(itemsOf(list, live).map(keyed), itemsOf(list, config).map(keyed))
+  for (const { place, old } of pairs) out[place] = (yield mergeNode(old, out[place] as Json, list.element)) as Json
+  return out
 }
 
 /** An item with the text of its element. */
@@ -62,11 +64,19 @@ interface Keyed {
 
 const keyed = ({ element, value }: Item): Keyed => ({ key: elementText(element), value })
 
+function mergeOrder(live: readonly Keyed[], config: readonly Keyed[]): ListMerge {
+  const merge = new ListMerge(live, config)
+  while (merge.step());
+  return merge
+}
+
 class ListMerge {
+  /** Items as they are on one side. */
   readonly out: Json[] = []
+  /** Places of items of both sides, with the live one. */
+  readonly pairs: { readonly place: number; readonly old: Json }[] = []
   private readonly live: readonly Keyed[]
   private readonly config: readonly Keyed[]
-  private readonly list: ListType
   /** The live value of a key; null where items repeat, which are not merged. */
   private readonly liveValues = new Map<string, Json>()
   private readonly configKeys: ReadonlySet<string>
@@ -77,10 +87,9 @@ class ListMerge {
   private l = 0
   private c = 0
 
-  constructor(live: readonly Keyed[], config: readonly Keyed[], list: ListType) {
+  constructor(live: readonly Keyed[], config: readonly Keyed[]) {
     this.live = live
     this.config = config
-    this.list = list
     for (const { key, value } of live) this.liveValues.set(key, this.liveValues.has(key) ? null : value)
     this.configKeys = new Set(config.map(({ key }) => key))
     this.sharedKeys = config.map(({ key }) => key).filter((key) => this.liveValues.has(key))
@@ -122,6 +131,8 @@ class ListMerge {
   private take(config: Keyed): void {
     this.merged.add(config.key)
     this.c++
-    this.out.push(mergeNode(this.liveValues.get(config.key), config.value, this.list.element))
+    const old = this.liveValues.get(config.key)
+    if (old !== undefined) this.pairs.push({ place: this.out.length, old })
+    this.out.push(config.value)
   }
 }

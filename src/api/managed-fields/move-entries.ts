@@ -3,6 +3,7 @@
  * version is gone (kubernetes/kubernetes#111937). Managers, operations, times and subresources stay; the fields are the same ones, where the other version has them.
  */
 import { getKey, isObject, type Json, type JsonObject, type KubeObject } from '../object.ts'
+import { finish, type Walk } from '../walk.ts'
 import { FieldSetBuilder, isEmptySet, union, type FieldSet } from './field-set.ts'
 import type { FieldMove } from './field-moves.ts'
 import { itemElement } from './list-item.ts'
@@ -46,7 +47,7 @@ export function moveEntries(entries: readonly JsonObject[] | undefined, { from, 
       continue
     }
     const moved = steps.reduce((set, { type, move }) => move(set, type), owned.set)
-    const set = present(reconcileFieldSet(moved, to.type), object, to.type)
+    const set = finish(present(reconcileFieldSet(moved, to.type), object, to.type))
     if (isEmptySet(set)) continue
     const operation = owned.applied ? 'Apply' : 'Update'
     put(managerIdentifier({ ...managerInfo(manager), operation, apiVersion: to.apiVersion }), { set, apiVersion: to.apiVersion, applied: owned.applied }, time)
@@ -63,12 +64,14 @@ function decode(entries: readonly JsonObject[] | undefined): Managed | undefined
 }
 
 /** The fields of the set that a value has. */
-function present(set: FieldSet, value: Json, type: Atom | undefined): FieldSet {
+function* present(set: FieldSet, value: Json, type: Atom | undefined): Walk<FieldSet> {
   const out = new FieldSetBuilder()
   for (const member of set.members) if (find(value, member, type) !== undefined) out.add(member)
   for (const { element, set: inner } of set.children) {
     const found = find(value, element, type)
-    if (found !== undefined) out.nest(element, present(inner, found, element.kind === 'field' ? (type?.map?.fields.get(element.name) ?? type?.map?.element) : type?.list?.element))
+    if (found === undefined) continue
+    const below = element.kind === 'field' ? (type?.map?.fields.get(element.name) ?? type?.map?.element) : type?.list?.element
+    out.nest(element, (yield present(inner, found, below)) as FieldSet)
   }
   return out.build()
 }

@@ -4,12 +4,16 @@
  */
 import { encodeJson } from '../json-encode.ts'
 import { Float, isObject, type Json, type JsonObject } from '../object.ts'
+import { finish, type Walk } from '../walk.ts'
 import { EMPTY_SET, FieldSetBuilder, isEmptySet, type FieldSet } from './field-set.ts'
-import { MAX_DEPTH } from './limits.ts'
 import { compareElements, type KeyField, type PathElement } from './path.ts'
 
 /** The nested object that stands for a set. */
 export function toFieldsV1(set: FieldSet): JsonObject {
+  return finish(writeLevel(set))
+}
+
+function* writeLevel(set: FieldSet): Walk<JsonObject> {
   const out: JsonObject = {}
   const { members, children } = set
   let [i, j] = [0, 0]
@@ -18,7 +22,10 @@ export function toFieldsV1(set: FieldSet): JsonObject {
     const child = children[j]
     const order = member === undefined ? 1 : child === undefined ? -1 : compareElements(member, child.element)
     if (order < 0) out[elementText(member as PathElement)] = {}
-    else if (child !== undefined) out[elementText(child.element)] = order === 0 ? { '.': {}, ...toFieldsV1(child.set) } : toFieldsV1(child.set)
+    else if (child !== undefined) {
+      const inner = (yield writeLevel(child.set)) as JsonObject
+      out[elementText(child.element)] = order === 0 ? { '.': {}, ...inner } : inner
+    }
     if (order <= 0) i++
     if (order >= 0) j++
   }
@@ -47,7 +54,7 @@ function valueText(value: Json): string {
 
 /** The set that a fieldsV1 stands for. Throws Error when it is not one. upstream: Set.FromJSON */
 export function fromFieldsV1(fields: Json): FieldSet {
-  return readNode(fields, 0).below
+  return (ownedWhole(fields) ?? finish(readNode(fields))).below
 }
 
 interface Read {
@@ -57,20 +64,25 @@ interface Read {
   readonly owned: boolean
 }
 
-function readNode(node: Json, depth: number): Read {
-  if (node === null) return { below: EMPTY_SET, owned: true }
-  if (!isObject(node)) throw new Error('expect { or n')
-  if (depth > MAX_DEPTH) throw new Error('exceeded max depth')
+const WHOLE: Read = { below: EMPTY_SET, owned: true }
+
+// Nothing for what has to be walked.
+function ownedWhole(node: Json): Read | undefined {
+  if (node !== null && !isObject(node)) throw new Error('expect { or n')
+  return node === null || Object.keys(node).length === 0 ? WHOLE : undefined
+}
+
+function* readNode(node: Json): Walk<Read> {
   const set = new FieldSetBuilder()
   let owned = false
-  for (const [key, value] of Object.entries(node)) {
+  for (const [key, value] of Object.entries(node as JsonObject)) {
     if (key === '.') {
       owned = true
       continue
     }
     const element = readElement(key)
     if (element === undefined) continue
-    const inner = readNode(value as Json, depth + 1)
+    const inner = ownedWhole(value as Json) ?? ((yield readNode(value as Json)) as Read)
     if (inner.owned) set.add(element)
     set.nest(element, inner.below)
   }

@@ -3,6 +3,7 @@
  * upstream: structured-merge-diff/typed/tofieldset.go
  */
 import { isObject, type Json } from '../object.ts'
+import { finish, type Walk } from '../walk.ts'
 import { EMPTY_SET, FieldSetBuilder, type FieldSet } from './field-set.ts'
 import { itemsOf } from './list-item.ts'
 import { field } from './path.ts'
@@ -11,7 +12,7 @@ import { narrow, type Atom, type ListType, type MapType } from './typed.ts'
 
 /** The leaves and items of a validated value. */
 export function toFieldSet(value: Json, type: Atom): FieldSet {
-  return visit(value, type).below
+  return (leafOf(value, type) ?? finish(visit(value, type))).below
 }
 
 interface Mentioned {
@@ -23,18 +24,24 @@ interface Mentioned {
 const LEAF: Mentioned = { leaf: true, below: EMPTY_SET }
 const NOTHING: Mentioned = { leaf: false, below: EMPTY_SET }
 
-function visit(value: Json, type: Atom): Mentioned {
+// Nothing for what has to be walked.
+function leafOf(value: Json, type: Atom): Mentioned | undefined {
   const { map, scalar, list } = narrow(type, value)
   if (map) {
     if (map.atomic) return LEAF
-    return isObject(value) ? { leaf: false, below: visitMembers(value, map) } : NOTHING
+    return isObject(value) ? undefined : NOTHING
   }
-  if (scalar) return LEAF
-  if (list?.atomic) return LEAF
-  return list && Array.isArray(value) ? { leaf: false, below: visitItems(value, list) } : NOTHING
+  if (scalar || list?.atomic) return LEAF
+  return list && Array.isArray(value) ? undefined : NOTHING
 }
 
-function visitMembers(object: { readonly [key: string]: Json | undefined }, map: MapType): FieldSet {
+function* visit(value: Json, type: Atom): Walk<Mentioned> {
+  const { map, list } = narrow(type, value)
+  if (map && isObject(value)) return { leaf: false, below: yield* visitMembers(value, map) }
+  return list && Array.isArray(value) ? { leaf: false, below: yield* visitItems(value, list) } : NOTHING
+}
+
+function* visitMembers(object: { readonly [key: string]: Json | undefined }, map: MapType): Walk<FieldSet> {
   const set = new FieldSetBuilder()
   for (const name of Object.keys(object)) {
     const member = object[name]
@@ -43,7 +50,7 @@ function visitMembers(object: { readonly [key: string]: Json | undefined }, map:
     const type = declared ?? map.element
     if (type === undefined) continue
     const element = field(name)
-    const { leaf, below } = visit(member, type)
+    const { leaf, below } = leafOf(member, type) ?? ((yield visit(member, type)) as Mentioned)
     // Members of maps are owned with what they hold, fields of structs are not; null and {} are leaves.
     if (leaf || !declared || member === null || (isObject(member) && isEmpty(member))) set.add(element)
     set.nest(element, below)
@@ -55,7 +62,7 @@ function isEmpty(object: { readonly [key: string]: Json | undefined }): boolean 
   return !Object.values(object).some((member) => member !== undefined)
 }
 
-function visitItems(values: readonly Json[], list: ListType): FieldSet {
+function* visitItems(values: readonly Json[], list: ListType): Walk<FieldSet> {
   const items = itemsOf(list, values)
   const counts = new Map<string, number>()
   for (const { element } of items) counts.set(elementText(element), (counts.get(elementText(element)) ?? 0) + 1)
@@ -63,7 +70,9 @@ function visitItems(values: readonly Json[], list: ListType): FieldSet {
   for (const { element, value } of items) {
     set.add(element)
     // Items that stand twice are owned as a whole.
-    if (counts.get(elementText(element)) === 1) set.nest(element, visit(value, list.element).below)
+    if (counts.get(elementText(element)) !== 1) continue
+    const { below } = leafOf(value, list.element) ?? ((yield visit(value, list.element)) as Mentioned)
+    set.nest(element, below)
   }
   return set.build()
 }

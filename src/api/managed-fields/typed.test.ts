@@ -1,10 +1,11 @@
 /** Each walk over a typed value, by tables. Expected texts and sets are those of structured-merge-diff v6.3.3. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Float, type Json, type JsonObject, type KubeObject } from '../object.ts'
+import { deepEqual, Float, isObject, type Json, type JsonObject, type KubeObject } from '../object.ts'
 import { compareTyped } from './compare.ts'
-import { fieldSet, pathsOf, type FieldSet } from './field-set.ts'
+import { fieldSet, hasPath, pathsOf, type FieldSet } from './field-set.ts'
 import { mergeTyped } from './merge.ts'
+import { withNamedFields } from './named-fields.ts'
 import { fieldPath, formatPath } from './path.ts'
 import { reconcileFieldSet } from './reconcile.ts'
 import { removeFields } from './remove.ts'
@@ -75,11 +76,30 @@ test('type errors', () => {
   assert.equal(fault(thing({}, {}, { top: 1 })), '.top: field not declared in schema')
 })
 
-test('nesting is limited, without recursion', () => {
-  const nest = (depth: number): Json => Array.from({ length: depth }).reduce<Json>((inner) => ({ a: inner }), {})
-  assert.equal(fault(thing({ free: nest(500) })), '')
-  assert.equal(fault(thing({ free: nest(9990) })), 'exceeded max depth')
-  assert.equal(fault(thing({ s: Array.from({ length: 9990 }).reduce<Json>((inner) => [inner], []) })), 'exceeded max depth')
+test('values nest as deep as the parser takes them', () => {
+  const DEPTH = 9990
+  const nest = (inmost: Json): Json => Array.from({ length: DEPTH }).reduce<Json>((inner) => ({ a: inner }), inmost)
+  const depthOf = (value: Json | undefined): number => {
+    let depth = 0
+    for (let at = value; isObject(at) && at.a !== undefined; at = at.a) depth++
+    return depth
+  }
+  assert.equal(fault(thing({ free: nest(1) })), '')
+  const lists = Array.from({ length: DEPTH }).reduce<Json>((inner) => [inner], [])
+  const open = '[]interface {}{'.repeat(DEPTH + 1)
+  assert.ok(fault(thing({ s: lists })) === `.spec.s: expected string, got &value.valueUnstructured{Value:${open}${'}'.repeat(DEPTH + 1)}}`)
+  assert.ok(fault(thing({ n: nest(1) })).startsWith('.spec.n: expected numeric (int or float), got '))
+  const [one, two] = [thing({ free: nest({ x: 1 }) }), thing({ free: nest({ x: 2, y: 1 }) })]
+  const set = toFieldSet(two, type)
+  assert.equal(Math.max(...[...pathsOf(set)].map((path) => path.length)), DEPTH + 3)
+  const { added, modified, removed } = compareTyped(one, two, type)
+  assert.deepEqual([added, modified, removed].map((changes) => [...pathsOf(changes)].map((path) => formatPath(path.slice(-1)))), [['.y'], ['.x'], []])
+  assert.ok(deepEqual(mergeTyped(one, two, type), two))
+  const less = removeFields(two, added, type) as { spec: JsonObject }
+  assert.equal(depthOf(less.spec.free), DEPTH)
+  assert.ok(deepEqual(less, thing({ free: nest({ x: 2 }) })))
+  assert.ok(deepEqual(toFieldsV1(reconcileFieldSet(set, type)), toFieldsV1(set)))
+  assert.ok(hasPath(withNamedFields(set, type), [...pathsOf(added)][0]!))
 })
 
 test('fields that a value mentions', () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JsonObject, KubeObject } from '../object.ts'
+import { deepEqual, type Json, type JsonObject, type KubeObject } from '../object.ts'
+import { applyPatch } from './apply.ts'
 import { managerName } from './manager-name.ts'
 import { decodeManagedFields } from './managers.ts'
 import { rename, Shared, thing, things } from './thing.fixture.ts'
@@ -116,8 +117,25 @@ test('an object that ownership cannot type loses its entries, as validation is n
   shared.update('alice', thing({ s: 'a' }))
   assert.equal(shared.update('bob', thing({ s: 5 })).metadata.managedFields, undefined)
   assert.equal(shared.update('bob', thing({ s: 5 })).spec && (shared.object!.spec as JsonObject).s, 5)
-  const deep = Array.from({ length: 9990 }).reduce<JsonObject>((inner) => ({ a: inner }), {})
-  assert.equal(new Shared().update('alice', thing({ free: deep })).metadata.managedFields, undefined)
+})
+
+test('an object has owners however deep it nests, and can be applied', () => {
+  const nest = (depth: number, inmost: Json): Json => Array.from({ length: depth }).reduce<Json>((inner) => ({ a: inner }), inmost)
+  for (const depth of [512, 1000, 9990]) {
+    const object = { ...thing({ free: nest(depth, 1) }) }
+    const created = trackUpdate({ definition: things, version: 'v1', subresource: '', live: undefined, next: object, manager: 'alice', now: 0 })
+    assert.equal(created.metadata.managedFields?.length, 1)
+    const live = { ...created, metadata: { ...created.metadata, uid: 'u' } }
+    const apply = (base: KubeObject, free: Json, force: boolean): KubeObject =>
+      applyPatch({ definition: things, version: 'v1', subresource: '', live: base, config: thing({ free }), manager: 'bob', force, now: 0 })
+    assert.throws(() => apply(live, nest(depth, 2), false), (error: Error) => error.message.startsWith('Apply failed with 1 conflict: conflict with "alice" using example.com/v1: .spec.free.a.a'))
+    const applied = apply(live, nest(depth, 2), true)
+    assert.ok(deepEqual((applied.spec as JsonObject).free, nest(depth, 2)))
+    const shorter = apply(applied, nest(depth >> 1, { b: 1 }), true)
+    assert.deepEqual(shorter.metadata.managedFields?.map(({ manager }) => manager), ['bob', 'alice'])
+    const unowned = { ...live, metadata: { ...live.metadata, managedFields: undefined } } as unknown as KubeObject
+    assert.deepEqual(apply(unowned, nest(depth, 1), true).metadata.managedFields?.map(({ manager }) => manager), ['bob', 'before-first-apply'])
+  }
 })
 
 test('the status of the main resource and all but the status of its subresource are not owned', () => {

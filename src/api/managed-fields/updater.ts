@@ -5,7 +5,7 @@
 import type { KubeObject } from '../object.ts'
 import { compareTyped, type Comparison } from './compare.ts'
 import { ApplyConflicts, type Conflict } from './conflict.ts'
-import { difference, EMPTY_SET, intersection, isEmptySet, pathsOf, recursiveDifference, union, type FieldSet } from './field-set.ts'
+import { difference, EMPTY_SET, intersection, isEmptySet, recursiveDifference, union, type FieldSet } from './field-set.ts'
 import type { Managers, OwnedFields } from './managers.ts'
 import { mergeTyped } from './merge.ts'
 import { pruneApplied } from './prune-applied.ts'
@@ -113,7 +113,7 @@ function settle(scope: Scope, live: InVersion, next: InVersion, managers: Manage
     }
     const { added, modified, removed } = compareIn(owned.apiVersion)
     const taken = intersection(owned.set, union(modified, added))
-    if (!force) for (const path of pathsOf(taken)) conflicts.push({ manager, path })
+    if (!force && !isEmptySet(taken)) conflicts.push({ manager, fields: taken })
     const set = difference(difference(owned.set, taken), removed)
     if (!isEmptySet(set)) out.set(manager, set === owned.set ? owned : { ...owned, set })
   }

@@ -4,8 +4,8 @@
  */
 import { BoundedTexts } from '../error-limits.ts'
 import { isNumber, isObject, type Json, type JsonObject } from '../object.ts'
+import { finish, type Walk } from '../walk.ts'
 import { goSyntax, goType, goValue } from './go-debug.ts'
-import { MAX_DEPTH } from './limits.ts'
 import { itemElement } from './list-item.ts'
 import { field, formatElement, type PathElement } from './path.ts'
 import { elementText } from './serialize.ts'
@@ -23,25 +23,9 @@ export interface ValidateOptions {
 
 /** Throws TypeMismatch unless the value is of the type. */
 export function validateTyped(value: Json, type: Atom, { allowDuplicates, lead = '' }: ValidateOptions): void {
-  // Nothing below can be printed or walked without recursion, so this comes first.
-  if (isDeeperThan(value, MAX_DEPTH)) throw new TypeMismatch(`${lead}exceeded max depth`)
   const { texts: lines } = new Validator(allowDuplicates).validate(value, type)
   if (lines.length === 0) return
   throw new TypeMismatch(lead + (lines.length === 1 ? lines[0] : ['errors:', ...lines.map((line) => `  ${line}`)].join('\n')))
-}
-
-function isDeeperThan(root: Json, limit: number): boolean {
-  let level: Json[] = [root]
-  for (let depth = 0; depth <= limit; depth++) {
-    const next: Json[] = []
-    for (const container of level) {
-      const inner = Array.isArray(container) ? container : Object.values(container as JsonObject)
-      for (const value of inner) if (typeof value === 'object' && (Array.isArray(value) || isObject(value))) next.push(value)
-    }
-    if (next.length === 0) return false
-    level = next
-  }
-  return true
 }
 
 class Validator {
@@ -54,39 +38,42 @@ class Validator {
 
   /** What is wrong, each with its path. */
   validate(value: Json, type: Atom): BoundedTexts {
-    this.check(value, type, [])
+    const inside = this.check(value, type, [])
+    if (inside) finish(inside)
     return this.faults
   }
 
-  private check(value: Json, type: Atom, path: PathElement[]): void {
-    if (value === null || this.faults.full) return
+  // The walk of what is inside, if anything is.
+  private check(value: Json, type: Atom, path: PathElement[]): Walk<void> | undefined {
+    if (value === null || this.faults.full) return undefined
     const { map, scalar, list } = narrow(type, value)
-    if (map) this.checkMap(value, map, path)
-    else if (scalar) this.checkScalar(value, scalar, path)
-    else if (list) this.checkList(value, list, path)
+    if (map) return isObject(value) ? this.checkMap(value, map, path) : this.report(path, `expected map, got &{${goValue(value)}}`)
+    if (scalar) return this.checkScalar(value, scalar, path)
+    if (list) return Array.isArray(value) ? this.checkList(value, list, path) : this.report(path, `expected list, got &{${goValue(value)}}`)
+    return undefined
   }
 
-  private checkScalar(value: Json, scalar: Scalar, path: PathElement[]): void {
+  private checkScalar(value: Json, scalar: Scalar, path: PathElement[]): undefined {
     const message = scalarFault(value, scalar)
     if (message !== undefined) this.report(path, message)
+    return undefined
   }
 
-  private checkMap(value: Json, map: MapType, path: PathElement[]): void {
-    if (!isObject(value)) return this.report(path, `expected map, got &{${goValue(value)}}`)
+  private *checkMap(value: JsonObject, map: MapType, path: PathElement[]): Walk<void> {
     for (const name of Object.keys(value)) {
       const member = value[name]
       if (member === undefined) continue
       const type = map.fields.get(name) ?? map.element
       path.push(field(name))
-      if (type) this.check(member, type, path)
-      else this.report(path, 'field not declared in schema')
+      const inside = type && this.check(member, type, path)
+      if (inside) yield inside
+      if (!type) this.report(path, 'field not declared in schema')
       path.pop()
       if (!type) return
     }
   }
 
-  private checkList(value: Json, list: ListType, path: PathElement[]): void {
-    if (!Array.isArray(value)) return this.report(path, `expected list, got &{${goValue(value)}}`)
+  private *checkList(value: readonly Json[], list: ListType, path: PathElement[]): Walk<void> {
     const seen = new Set<string>()
     for (let i = 0; i < value.length; i++) {
       const item = value[i] as Json
@@ -98,15 +85,17 @@ class Validator {
         seen.add(text)
       }
       path.push(element)
-      this.check(item, list.element, path)
+      const inside = this.check(item, list.element, path)
+      if (inside) yield inside
       path.pop()
     }
   }
 
-  private report(path: readonly PathElement[], message: string): void {
-    if (this.faults.full) return
+  private report(path: readonly PathElement[], message: string): undefined {
+    if (this.faults.full) return undefined
     const at = path.map(formatElement).join('')
     this.faults.add(at === '' ? message : `${at}: ${message}`)
+    return undefined
   }
 }
 
