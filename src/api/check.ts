@@ -6,7 +6,7 @@ import { addErrors } from './error-limits.ts'
 import { embeddedErrors } from './embedded.ts'
 import { listTypeErrors } from './list-type.ts'
 import { validateObjectMeta, validateObjectMetaUpdate } from './metadata-validate.ts'
-import { pathSegmentName, subdomainName } from './names.ts'
+import { pathSegmentName, subdomainName, type NameRule } from './names.ts'
 import { formatApiVersion, type KubeObject } from './object.ts'
 import type { VersionDefinition } from './resource.ts'
 import { scaleSpecErrors, scaleStatusErrors } from './scale-check.ts'
@@ -20,11 +20,12 @@ export interface CelRules {
   evaluate(object: KubeObject, old: KubeObject | undefined): { errors: FieldError[]; warnings: string[] }
 }
 
-/** What a check knows besides the objects. `strategyErrors` are the kind's own; they come last. */
+/** What a check knows besides the objects. `strategyErrors` are the kind's own; they come last. `nameRule` is for a new object; without one names are subdomains. */
 export interface CheckContext {
   readonly group: string
   readonly kind: string
   readonly namespaced: boolean
+  readonly nameRule?: NameRule
   readonly strategyErrors?: readonly FieldError[]
 }
 
@@ -38,7 +39,7 @@ export interface CheckResult {
 export function checkCreate(object: KubeObject, version: VersionDefinition, rules: CelRules | undefined, context: CheckContext): CheckResult {
   const errors = typeMetaErrors(object, version, context)
   if (errors.length === 0) {
-    addErrors(errors, validateObjectMeta(object.metadata, { namespaced: context.namespaced, nameRule: subdomainName }))
+    addErrors(errors, validateObjectMeta(object.metadata, { namespaced: context.namespaced, nameRule: context.nameRule ?? subdomainName }))
     addErrors(errors, validateSchema(object, version.schema), scaleErrors(object, version))
   }
   addErrors(errors, embeddedErrors(object, version.schema), listTypeErrors(object, version.schema))

@@ -3,6 +3,7 @@
  * fields: what a CustomResourceDefinition manifest holds. What data cannot say is a Strategy; how the versions
  * relate is a Conversion (conversion.ts). Nothing in src/api, src/registry or src/server knows a particular kind.
  */
+import type { NameRule } from './names.ts'
 import type { FieldError } from './status.ts'
 import type { KubeObject, JsonObject } from './object.ts'
 import type { Schema } from './schema.ts'
@@ -80,6 +81,8 @@ export interface Strategy {
   prepareForCreate?(object: KubeObject, context: StrategyContext): KubeObject
   /** Last change of the object before validation, on update. */
   prepareForUpdate?(object: KubeObject, old: KubeObject, context: StrategyContext): KubeObject
+  /** What names of new objects must be, where they are no subdomains. */
+  readonly nameRule?: NameRule
   /** Errors beyond schema and CEL. `old` is absent on create. */
   validate?(object: KubeObject, old: KubeObject | undefined, context: StrategyContext): FieldError[]
   /** Refuses a deletion: a message for 403 Forbidden, or nothing. */

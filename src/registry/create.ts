@@ -56,7 +56,7 @@ function prepare(store: ResourceStore, named: KubeObject, options: WriteOptions)
   if (strategy.prepareForCreate) object = strategy.prepareForCreate(object, context)
   const strategyErrors = strategy.validate?.(object, undefined, context) ?? []
   const { group, names, scope } = definition
-  const { errors, warnings } = checkCreate(object, version, store.rules.get(version.name), { group, kind: names.kind, namespaced: scope === 'Namespaced', strategyErrors })
+  const { errors, warnings } = checkCreate(object, version, store.rules.get(version.name), { group, kind: names.kind, namespaced: scope === 'Namespaced', ...(strategy.nameRule && { nameRule: strategy.nameRule }), strategyErrors })
   for (const warning of warnings) options.warn(warning)
   if (errors.length > 0) throw invalid({ group: parseApiVersion(object.apiVersion).group, kind: object.kind }, object.metadata.name ?? '', errors)
   for (const warning of finalizerWarnings(object, undefined)) options.warn(warning)

@@ -1,10 +1,10 @@
 /** Namespace, as much of core/v1 as standalone mode needs. upstream: pkg/registry/core/namespace/strategy.go */
 import { noConversion } from '../../api/lens-conversion.ts'
+import { labelName } from '../../api/names.ts'
 import { getKey, isObject, type KubeObject } from '../../api/object.ts'
 import { decodeKubeProtobuf, type Message } from '../../api/protobuf.ts'
 import { OBJECT_META } from '../../api/protobuf-meta.ts'
 import type { ComputedColumn, ResourceDefinition, Strategy } from '../../api/resource.ts'
-import { fieldError } from '../../api/status.ts'
 import { CREATED_AT, NAME } from './columns.ts'
 import { withoutGeneration } from './generation.ts'
 
@@ -44,10 +44,6 @@ const MESSAGE: Message = {
 
 /** Namespaces that cannot be deleted. upstream: plugin/pkg/admission/namespace/lifecycle: immortalNamespaces */
 const IMMORTAL = new Set(['default'])
-const DNS_LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/
-const NOT_A_LABEL =
-  "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
-
 const COLUMNS: readonly ComputedColumn[] = [
   NAME,
   { name: 'Status', type: 'string', description: 'The status of the namespace', cell: (object) => phase(object) },
@@ -84,10 +80,7 @@ const strategy: Strategy = {
   }),
   // Its finalizers are taken away by who empties it, never by an ordinary write.
   prepareForUpdate: (object, old) => withoutGeneration({ ...object, ...(old.spec === undefined ? {} : { spec: old.spec }) }),
-  validate(object) {
-    const name = object.metadata.name ?? ''
-    return DNS_LABEL.test(name) && name.length <= 63 ? [] : [fieldError('FieldValueInvalid', 'metadata.name', name, name.length > 63 ? 'must be no more than 63 bytes' : NOT_A_LABEL)]
-  },
+  nameRule: labelName,
   forbidDelete: (object) => (IMMORTAL.has(object.metadata.name ?? '') ? 'this namespace may not be deleted' : undefined),
   holdDeletion: (object) => (finalizers(object).length > 0 ? { ...object, status: { phase: 'Terminating' } } : undefined),
 }
