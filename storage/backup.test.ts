@@ -188,3 +188,28 @@ test('many resources are let go of in several transactions, and a restore that d
   await restore(await openRevisions(target), () => from(bundle), into)
   assert.equal(await modes(), 0)
 })
+
+test('a write that fails is never lost, whenever that comes: the restore fails, and does not end', async () => {
+  await using old = openMemoryBackend()
+  await fill(old, 100)
+  const bundle = await take(old)
+  for (const failed of [3, 40, 70, 101]) {
+    await using target = openMemoryBackend()
+    let commits = 0
+    const losing: Backend = { ...target, async commit(request) {
+      if (++commits === failed) throw new OutOfSpace('full')
+      return target.commit(request)
+    } }
+    // The lines come slower than the writes end.
+    const slowly = async function* (): AsyncGenerator<string> {
+      for (const line of bundle) {
+        await new Promise(setImmediate)
+        yield line
+      }
+    }
+    await assert.rejects(restore(losing, slowly, into), { name: 'OutOfSpace' }, `${failed}`)
+    assert.equal(parseFence(fenceKey(RESOURCE), await target.get(fenceKey(RESOURCE))).mode, 'Importing')
+    await restore(await openRevisions(target), slowly, into)
+    assert.equal((await contents(await openRevisions(target))).length, 100)
+  }
+})

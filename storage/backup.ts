@@ -186,18 +186,19 @@ export async function restore(into: Backend, open: () => AsyncIterable<string>, 
 async function importAll(backend: Backend, open: () => AsyncIterable<string>, onProgress: () => void): Promise<void> {
   const importing = new Map<string, LoadedFence>()
   const writing = new Set<Promise<unknown>>()
+  const failures: unknown[] = []
   for await (const entry of readBundle(open())) {
     if (entry.key.startsWith(FENCES)) importing.set(entry.key.slice(FENCES.length), await beginImport(backend, entry))
     else {
-      const one = importObject(backend, entry, importing).finally(() => writing.delete(one))
-      // Met by the race or by the end.
-      one.catch(() => {})
+      const one = importObject(backend, entry, importing).catch((error: unknown) => failures.push(error)).finally(() => writing.delete(one))
       writing.add(one)
       if (writing.size >= IN_FLIGHT) await Promise.race(writing)
+      if (failures.length > 0) break
     }
     onProgress()
   }
   await Promise.all(writing)
+  if (failures.length > 0) throw failures[0]
   await endAll(backend, importing)
 }
 
