@@ -116,14 +116,20 @@ addSettings(program.command('webhook').description('converts objects for a kube-
   await runWebhook(configOf(options), { signal: stopSignal(), out: process.stdout, environment: process.env })
 })
 
+const CHECK_LIMITS = `
+What is not checked of CEL rules, so that a kube-apiserver may refuse what is good here: types of operands and results (such mistakes appear when a rule runs), and
+estimated costs (a rule that takes too long is stopped when it runs). What a kube-apiserver takes and is refused here, as "not served by mlops-apiserver": optional
+syntax (.?, [?, {?), comprehensions of two variables, messages of protocol buffers.`
+
 const definitions = program.command('definitions').description('CustomResourceDefinition manifests')
 
 definitions
   .command('check')
   .description('what a kube-apiserver answers to the creation of each definition; exit 1 on errors')
-  .argument('<file...>', 'files or folders')
+  .argument('<file...>', 'files, or folders without their subfolders')
   .addOption(new Option('-o, --output <FORM>', 'text, or json: a list with a Status for each document').choices(['text', 'json']).default('text'))
   .addOption(new Option('--field-validation <MODE>', 'unknown and duplicate fields are errors, or warnings').choices(['Strict', 'Warn']).default('Strict'))
+  .addHelpText('after', CHECK_LIMITS)
   .action(async (files: string[], { output, fieldValidation }) => {
     const { runDefinitionsCheck } = await import('./commands/definitions.ts')
     process.exitCode = await runDefinitionsCheck({ files, output, fieldValidation, out: process.stdout, err: process.stderr })
