@@ -57,10 +57,37 @@ test('a level more is a 400 that says so', async () => {
 })
 
 test('YAML that nests too deep is a 400', async () => {
-  for (const value of [lists(9_990), objects(9_990)]) {
+  const flow = (depth: number): string => `${'{a: '.repeat(depth)}1${'}'.repeat(depth)}`
+  for (const value of [lists(10_000), objects(10_000), flow(10_000)]) {
     const answer = await create('yaml', value, 'application/yaml')
     assert.equal(answer.status, 400)
     assert.match(answer.body.message, /exceeded max depth/)
+  }
+})
+
+test('an object that nests deep has owners and can be applied, also as YAML', async () => {
+  const apply = (name: string, value: string, query = ''): Promise<Answer> =>
+    harness.send('PATCH', `${WIDGETS}/${name}?fieldManager=gitops${query}`, { body: widget(name, value), type: 'application/apply-patch+yaml' })
+  for (const depth of [512, 1_000, 9_980]) {
+    const name = `owned-${depth}`
+    assert.equal((await create(name, objects(depth), 'application/yaml')).status, 201)
+    const managers = async (): Promise<string[]> => (await harness.send('GET', `${WIDGETS}/${name}`)).body.metadata.managedFields.map((entry: { manager: string }) => entry.manager)
+    assert.equal((await managers()).length, 1)
+    assert.equal((await apply(name, objects(depth).replace(':1', ':2'))).status, 409)
+    assert.equal((await apply(name, objects(depth).replace(':1', ':2'), '&force=true')).status, 200)
+    assert.equal((await managers()).length, 2)
+    assert.equal((await apply(name, objects(depth >> 1), '&force=true')).status, 200)
+    assert.equal((await apply(`new-${depth}`, lists(depth))).status, 201)
+    assert.equal((await harness.send('DELETE', `${WIDGETS}/${name}`)).status, 200)
+  }
+})
+
+test('what is read of an object at the limit of its owners can be sent back', async () => {
+  for (const depth of [9_989, 9_990, 9_991, 9_992, 9_993, 9_994]) {
+    assert.equal((await create(`edge-${depth}`, objects(depth))).status, 201)
+    const { text } = await harness.send('GET', `${WIDGETS}/edge-${depth}`)
+    assert.equal((await harness.send('PUT', `${WIDGETS}/edge-${depth}`, { body: text.replace('"small"', '"large"') })).status, 200, `depth ${depth}`)
+    assert.equal(text.includes('managedFields'), depth <= 9_992, `depth ${depth}`)
   }
 })
 

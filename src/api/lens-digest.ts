@@ -36,20 +36,23 @@ class Fnv {
 }
 
 // Each kind begins with a mark of its own and texts with their length, so that different values give different input;
-// but 1 and 1.0 are the same, since both are stored as 1.
-function feed(hash: Fnv, value: Json): void {
-  if (typeof value === 'string') hash.add(`s${value.length}:${value}`)
-  else if (value === null || typeof value !== 'object') hash.add(`v${String(value)};`)
-  else if (value instanceof Float) hash.add(`v${value.value};`)
-  else if (Array.isArray(value)) {
-    hash.add(`a${value.length}:`)
-    for (const item of value) feed(hash, item)
-  } else {
-    const keys = Object.keys(value).filter((key) => value[key] !== undefined).toSorted()
-    hash.add(`o${keys.length}:`)
-    for (const key of keys) {
-      hash.add(`s${key.length}:${key}`)
-      feed(hash, value[key] as Json)
+// but 1 and 1.0 are the same, since both are stored as 1. Without recursion, since values may nest as deep as the parser takes them.
+function feed(hash: Fnv, root: Json): void {
+  // Values still to be fed, the next one last; a member brings its key.
+  const pending: { readonly key?: string; readonly value: Json }[] = [{ value: root }]
+  for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
+    const { key, value } = next
+    if (key !== undefined) hash.add(`s${key.length}:${key}`)
+    if (typeof value === 'string') hash.add(`s${value.length}:${value}`)
+    else if (value === null || typeof value !== 'object') hash.add(`v${String(value)};`)
+    else if (value instanceof Float) hash.add(`v${value.value};`)
+    else if (Array.isArray(value)) {
+      hash.add(`a${value.length}:`)
+      for (let i = value.length - 1; i >= 0; i--) pending.push({ value: value[i] as Json })
+    } else {
+      const keys = Object.keys(value).filter((name) => value[name] !== undefined).toSorted()
+      hash.add(`o${keys.length}:`)
+      for (const name of keys.toReversed()) pending.push({ key: name, value: value[name] as Json })
     }
   }
 }

@@ -378,4 +378,7 @@ test('digest: the same for equal values, in any order of keys, and for 1 and 1.0
   const values: Json[] = ['', 'a', null, 'null', 0, '0', [], {}, [[]], ['a', 'b'], ['ab'], { a: 'b' }, { a: ['b'] }, 9007199254740993n, 9007199254740992n]
   assert.equal(new Set(values.map(digest)).size, values.length)
   assert.match(digest(''), /^[0-9a-f]{16}$/)
+  assert.equal(digest({ a: [1, { b: 'x' }, null], c: true }), 'af45cc25db7f7355')
+  const deep = Array.from({ length: 9990 }).reduce<Json>((inner) => [{ a: inner }], 'x')
+  assert.match(digest(deep), /^[0-9a-f]{16}$/)
 })

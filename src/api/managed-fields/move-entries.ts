@@ -10,6 +10,7 @@ import { itemElement } from './list-item.ts'
 import { decodeManagedFields, encodeManagedFields, managerIdentifier, managerInfo, seconds, type Managed, type OwnedFields } from './managers.ts'
 import { compareElements, type PathElement } from './path.ts'
 import { reconcileFieldSet } from './reconcile.ts'
+import { TypeMismatch } from './type-mismatch.ts'
 import type { Atom } from './typed.ts'
 
 /** A version on the way of entries: its apiVersion and the type of its objects. */
@@ -28,11 +29,12 @@ export interface EntryMove {
 
 /**
  * The entries after the move. `object` is the live object in the version that they move to: fields that it does not have are owned by nobody. An entry that owns
- * nothing then is dropped, as are, all that name the version, when one of the entries cannot be read.
+ * nothing then is dropped, as are, all that name the version, when one of the entries cannot be read, or would nest too deep after the move.
  */
 export function moveEntries(entries: readonly JsonObject[] | undefined, { from, to, steps }: EntryMove, object: KubeObject): JsonObject[] | undefined {
+  const others = (): JsonObject[] | undefined => entries?.filter((entry) => entry.apiVersion !== from.apiVersion)
   const managed = decode(entries)
-  if (managed === undefined) return entries?.filter((entry) => entry.apiVersion !== from.apiVersion)
+  if (managed === undefined) return others()
   const managers = new Map<string, OwnedFields>()
   const times = new Map<string, string>()
   const put = (manager: string, owned: OwnedFields, time: string | undefined): void => {
@@ -52,7 +54,12 @@ export function moveEntries(entries: readonly JsonObject[] | undefined, { from, 
     const operation = owned.applied ? 'Apply' : 'Update'
     put(managerIdentifier({ ...managerInfo(manager), operation, apiVersion: to.apiVersion }), { set, apiVersion: to.apiVersion, applied: owned.applied }, time)
   }
-  return encodeManagedFields({ managers, times })
+  try {
+    return encodeManagedFields({ managers, times })
+  } catch (error) {
+    if (error instanceof TypeMismatch) return others()
+    throw error
+  }
 }
 
 function decode(entries: readonly JsonObject[] | undefined): Managed | undefined {

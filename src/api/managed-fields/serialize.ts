@@ -7,13 +7,18 @@ import { Float, isObject, type Json, type JsonObject } from '../object.ts'
 import { finish, type Walk } from '../walk.ts'
 import { EMPTY_SET, FieldSetBuilder, isEmptySet, type FieldSet } from './field-set.ts'
 import { compareElements, type KeyField, type PathElement } from './path.ts'
+import { TypeMismatch } from './type-mismatch.ts'
 
-/** The nested object that stands for a set. */
+// An object nests 10,000 levels at most, as its reader takes it; its fieldsV1 begins at the fifth, and its innermost field has a level of its own.
+const MAX_LEVELS = 10_000 - 5
+
+/** The nested object that stands for a set. Throws TypeMismatch when an object with it would nest deeper than any reader takes it. */
 export function toFieldsV1(set: FieldSet): JsonObject {
-  return finish(writeLevel(set))
+  return finish(writeLevel(set, 1))
 }
 
-function* writeLevel(set: FieldSet): Walk<JsonObject> {
+function* writeLevel(set: FieldSet, level: number): Walk<JsonObject> {
+  if (level > MAX_LEVELS) throw new TypeMismatch('exceeded max depth')
   const out: JsonObject = {}
   const { members, children } = set
   let [i, j] = [0, 0]
@@ -23,7 +28,7 @@ function* writeLevel(set: FieldSet): Walk<JsonObject> {
     const order = member === undefined ? 1 : child === undefined ? -1 : compareElements(member, child.element)
     if (order < 0) out[elementText(member as PathElement)] = {}
     else if (child !== undefined) {
-      const inner = (yield writeLevel(child.set)) as JsonObject
+      const inner = (yield writeLevel(child.set, level + 1)) as JsonObject
       out[elementText(child.element)] = order === 0 ? { '.': {}, ...inner } : inner
     }
     if (order <= 0) i++

@@ -24,7 +24,7 @@ export interface TrackedUpdate extends Endpoint {
 /**
  * `next` with its managedFields settled. managedFields of a request are taken as the new base (`[{}]` clears them), except through a
  * subresource. Nothing is tracked on an object that has none, unless it is being created; an object that ownership cannot type
- * loses them, as its validation is not this step's. upstream: FieldManager.UpdateNoErrors
+ * loses them, as its validation is not this step's, and so does one that would nest too deep to be read again. upstream: FieldManager.UpdateNoErrors
  */
 export function trackUpdate(write: TrackedUpdate): KubeObject {
   const { live, next, manager, now } = write

@@ -9,10 +9,10 @@ import { goSyntax, goType, goValue } from './go-debug.ts'
 import { itemElement } from './list-item.ts'
 import { field, formatElement, type PathElement } from './path.ts'
 import { elementText } from './serialize.ts'
+import { TypeMismatch } from './type-mismatch.ts'
 import { narrow, type Atom, type ListType, type MapType, type Scalar } from './typed.ts'
 
-/** A value is not of its type. The message has upstream's form: one error, or `errors:` and one a line. */
-export class TypeMismatch extends Error {}
+export { TypeMismatch }
 
 export interface ValidateOptions {
   /** Items of sets and keyed lists may repeat, as they may in what is stored. */
