@@ -17,6 +17,7 @@ import { internalWrite } from '../src/registry/write.ts'
 import type { ServedResource } from '../src/registry/resource-store.ts'
 import { coreResources } from '../src/resources/core/index.ts'
 import { resources } from '../src/resources/index.ts'
+import { allowSelfReviews, serveSelfReviews } from '../src/server/self-reviews.ts'
 import type { Backend } from '../storage/backend.ts'
 import { openMemoryBackend } from './model/memory-backend.ts'
 
@@ -55,12 +56,14 @@ export async function startServer(options: { readonly backend?: Backend; readonl
   const directory = mkdtempSync(join(tmpdir(), 'mlops-harness-'))
   const backend = options.backend ?? openMemoryBackend()
   const pki = await ensurePki(join(directory, 'pki'), { hosts: ['localhost', '127.0.0.1'], clock: systemClock })
+  const authorize = allowSelfReviews(authorizeByRules(new Map([[WORKER_USER, WORKER_RULES]])))
   const server = await openApiServer({
     backend,
     resources: options.resources ?? [...coreResources, ...resources],
     certificates: { key: pki.server.key, cert: pki.server.cert, clientCa: pki.ca },
     authenticate: clientCertificate({ ca: pki.ca, clock: systemClock }),
-    authorize: authorizeByRules(new Map([[WORKER_USER, WORKER_RULES]])),
+    authorize,
+    virtual: [serveSelfReviews({ authorize, clock })],
     host: '127.0.0.1',
     port: 0,
     cacheBytes: options.cacheBytes ?? 16 * 1024 * 1024,

@@ -26,6 +26,8 @@ export interface ApiServerOptions extends StoresOptions {
   readonly port: number
   /** Handlers that ask for no identity. */
   readonly open?: readonly RequestHandler[]
+  /** What is served besides the stores, to who may. */
+  readonly virtual?: readonly RequestHandler[]
   /** What must hold before the server is ready, beside its stores. */
   readonly checks?: readonly HealthCheck[]
 }
@@ -71,7 +73,7 @@ export async function openApiServer(options: ApiServerOptions): Promise<ApiServe
   })
   const { authenticate, authorize, open = [] } = options
   const yaml = openYamlBodies({ clock })
-  const app = createApp({ stores, authenticate, authorize, clock, log, measure: metrics.measure, open, documents, virtual: [serveAdmin({ storage, clock, yaml })], yaml, stopping: stopping.signal })
+  const app = createApp({ stores, authenticate, authorize, clock, log, measure: metrics.measure, open, documents, virtual: [serveAdmin({ storage, clock, yaml }), ...(options.virtual ?? [])], yaml, stopping: stopping.signal })
   const tls: TlsServer = await serveTls({ handler: expressBridge(app), ...options.certificates, host: options.host, port: options.port, log, clock }).catch(async (error) => {
     await storage.close()
     await opened[Symbol.asyncDispose]()

@@ -19,6 +19,7 @@ import { resources } from '../resources/index.ts'
 import { coreResources } from '../resources/core/index.ts'
 import type { ServedResource } from '../registry/resource-store.ts'
 import { serveGitRepository } from '../server/git-repository.ts'
+import { allowSelfReviews, serveSelfReviews } from '../server/self-reviews.ts'
 import { openApiServer, type ApiServer } from './api-server.ts'
 import { writeKubeconfig } from './kubeconfig.ts'
 import { chooseResources } from './choose-resources.ts'
@@ -76,12 +77,14 @@ function makeDataDirectory(directory: string): void {
 
 async function startServer(config: Config, served: readonly ServedResource[], opened: OpenedBackend, pki: Pki, { clock, log }: Surroundings): Promise<ApiServer> {
   const repository = config.samples ? await prepareSampleRepository(config.dataDir) : undefined
+  const authorize = allowSelfReviews(authorizeByRules(new Map([[WORKER_USER, WORKER_RULES]])))
   const server = await openApiServer({
     ...opened,
     resources: [...coreResources, ...served],
     certificates: { key: pki.server.key, cert: pki.server.cert, clientCa: pki.ca },
     authenticate: clientCertificate({ ca: pki.ca, clock }),
-    authorize: authorizeByRules(new Map([[WORKER_USER, WORKER_RULES]])),
+    authorize,
+    virtual: [serveSelfReviews({ authorize, clock })],
     host: HOST,
     port: config.port,
     cacheBytes: config.cacheMegabytes * 1024 * 1024,
