@@ -7,6 +7,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { silentLog } from '../../src/base/log.ts'
 import type { Backend, WatchEvent } from '../../storage/backend.ts'
 import { openReader, shownEvent } from '../../storage/backend.suite-fixture.ts'
+import { openFence } from '../../storage/fence.ts'
 import { markFile } from '../../storage/high-water-mark.ts'
 import { openSqlite } from '../../storage/sqlite.ts'
 import { startStore } from '../../storage/start.ts'
@@ -43,6 +44,7 @@ async function makeImage(data: string): Promise<Image> {
   await using backend = await open(data)
   const program = { name: 'mlops-apiserver', replica: 'torn', clock: systemClock, log: silentLog }
   await using started = await startStore(backend, program)
+  await openFence(backend, 'things.example', { encodingVersion: 'v1', decodable: ['v1'] })
   const first = await backend.currentRevision()
   const begun = statSync(join(data, 'store', 'store.db-wal')).size
   for (let i = 0; i < COMMITS; i++) {
