@@ -114,7 +114,7 @@ test('broken JSON and YAML say where', async () => {
     ['', undefined, 'unexpected end of JSON input'],
     ['[]', undefined, 'cannot unmarshal array into Go value'],
     ['kind: [', 'application/yaml', 'yaml: did not find expected'],
-    ['apiVersion: mlops.dev/v1\n\tkind: x', 'application/yaml', 'yaml: line 2: found character that cannot start any token'],
+    ['apiVersion: mlops.dev/v1\n\tkind: x', 'application/yaml', 'yaml: line 2: found a tab character that violates indentation'],
     ['{"metadata":{"name":"x"}}', undefined, "Object 'Kind' is missing"],
   ] as const) {
     const answer = await post(body, type === undefined ? {} : { type })
