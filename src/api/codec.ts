@@ -12,6 +12,7 @@ export { decodeYaml, encodeYaml, type DecodedYaml, type YamlDecoder } from './ya
 export { DecodeError } from './go-json-error.ts'
 export {
   decodeObject,
+  summarize,
   decodeOptions,
   decodingError,
   findingsAsWarnings,

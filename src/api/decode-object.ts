@@ -225,7 +225,8 @@ function splitGroupVersion(text: string): { group: string; version: string } {
 }
 
 /** upstream: handlers.summarizeData */
-function summarize(bytes: Uint8Array): string {
+/** What an error shows of a body. upstream: handlers/rest.go: summarizeData */
+export function summarize(bytes: Uint8Array): string {
   if (bytes.length === 0) return '<empty>'
   const more = bytes.length > 30 ? ' ...' : ''
   const head = Buffer.from(bytes.subarray(0, 30))

@@ -48,8 +48,9 @@ export function decodeKubeProtobuf(bytes: Uint8Array, message: Message): JsonObj
   return openKubeProtobuf(bytes).decode(message)
 }
 
-/** Opens the envelope of a body. Throws Error for what has none; so does decoding what is no such message. */
+/** Opens the envelope of a body. Throws Error for what has none; so does decoding what is no such message. upstream: serializer/protobuf: Serializer.Decode */
 export function openKubeProtobuf(bytes: Uint8Array): Enveloped {
+  if (bytes.length === 0) throw new Error('empty data')
   if (!MAGIC.equals(bytes.subarray(0, MAGIC.length))) throw new Error('provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]')
   const { typeMeta, raw } = whole(() => decodeMessage(bytes.subarray(MAGIC.length), UNKNOWN))
   const { apiVersion, kind } = (typeMeta ?? {}) as JsonObject

@@ -1,13 +1,13 @@
 /** Reading and decoding request bodies: steps 3 to 5 of the road. */
 import type { Readable } from 'node:stream'
 import {
-  DecodeError, decodeObject, decodeOptions, decodeYaml, decodingError, strictDecodingError, findingsAsWarnings, notRegistered,
+  DecodeError, decodeObject, decodeOptions, decodeYaml, decodingError, strictDecodingError, findingsAsWarnings, notRegistered, summarize,
   type BodyMediaType, type DecodedObject, type YamlDecoder,
 } from '../api/codec.ts'
 import { isObject, parseApiVersion, type GroupVersionKind, type JsonObject, type KubeObject } from '../api/object.ts'
 import { findVersion, type ResourceDefinition, type VersionDefinition } from '../api/resource.ts'
 import { receive, receiveMetadata } from '../api/receive.ts'
-import { badRequest, requestEntityTooLarge, unsupportedMediaType } from '../api/status.ts'
+import { badRequest, requestEntityTooLarge, StatusError, unsupportedMediaType } from '../api/status.ts'
 import { DELETE_OPTIONS } from '../api/protobuf-meta.ts'
 import { openKubeProtobuf } from '../api/protobuf.ts'
 import type { RequestContext } from './context.ts'
@@ -53,7 +53,7 @@ export async function receiveBody(context: RequestContext, bytes: Uint8Array, me
   const gvk = { group: store.definition.group, version: version.name, kind: store.definition.names.kind }
   const decoded: DecodedObject =
     mediaType === PROTOBUF
-      ? { object: decodeProtobuf(context, bytes), findings: [] }
+      ? { object: decodeProtobuf(context, bytes, validation), findings: [] }
       : decodeObject(bytes, mediaType as BodyMediaType, gvk, { strict: validation !== 'Ignore', yaml: await yamlDecoder(context, bytes, mediaType) })
   const received = receiveOr400(decoded.object, sentVersion(store.definition, decoded.object), gvk)
   const findings = [...decoded.findings, ...received.findings]
@@ -82,16 +82,19 @@ function receiveOr400(object: KubeObject, version: VersionDefinition | undefined
   }
 }
 
-function decodeProtobuf({ store, version }: RequestContext, bytes: Uint8Array): KubeObject {
+// A resource without protobuf refuses it. Under Ignore kube-apiserver looks first whether it is protobuf at all; otherwise its handler panics.
+function decodeProtobuf({ store, version }: RequestContext, bytes: Uint8Array, validation: FieldValidation): KubeObject {
   const { group, names } = store.definition
   const decode = store.strategy.decodeProtobuf
-  if (!decode) throw unsupportedMediaType(BODY_TYPES.slice(0, 2))
+  if (!decode && validation !== 'Ignore') throw unsupportedMediaType(BODY_TYPES.slice(0, 2))
   try {
-    const object = decode(bytes)
+    const object = (decode ?? openKubeProtobuf)(bytes) as JsonObject
+    if (!decode) throw unsupportedMediaType(BODY_TYPES.slice(0, 2))
     const metadata = isObject(object.metadata) ? object.metadata : {}
     return { ...object, apiVersion: group === '' ? version.name : `${group}/${version.name}`, kind: names.kind, metadata }
   } catch (error) {
-    throw badRequest(`the object provided is unrecognized (must be of type ${names.kind}): ${error instanceof Error ? error.message : String(error)}`)
+    if (error instanceof StatusError) throw error
+    throw badRequest(`the object provided is unrecognized (must be of type ${names.kind}): ${error instanceof Error ? error.message : String(error)} (${summarize(bytes)})`)
   }
 }
 
