@@ -22,7 +22,7 @@ test('a busy port is named, and leaves the data directory free', async () => {
   const { port } = server.address() as AddressInfo
   const { code, stderr } = await runProduct(['standalone', '--data-dir', directory.path, '--port', String(port), ...QUIET])
   server.close()
-  assert.equal(code, 1)
+  assert.equal(code, 8)
   assert.equal(stderr, `mlops-apiserver: port ${port} is in use by another program on 127.0.0.1: stop it or choose another port\n`)
   assert.ok(!existsSync(join(directory.path, 'store', 'store.pid')))
   await using product = await startProduct(directory.path)
@@ -46,7 +46,7 @@ test('a data directory that cannot be made is named, with what to do', async (t)
   using readOnly = disk
   for (const place of [readOnly.path, join(readOnly.path, 'below')]) {
     const { code, stderr } = await runProduct(['standalone', '--data-dir', place, '--port', '0', ...QUIET])
-    assert.equal(code, 1)
+    assert.equal(code, 9)
     assert.match(stderr, /^mlops-apiserver: .*data directory \S+ .*read-only file system.*\n$/)
   }
 })
@@ -55,7 +55,7 @@ test('a second process on the same data directory is refused and names the first
   using directory = temporaryDirectory('second-')
   await using product = await startProduct(directory.path)
   const { code, stderr } = await runProduct(['standalone', '--data-dir', directory.path, '--port', '0', ...QUIET])
-  assert.equal(code, 1)
+  assert.equal(code, 8)
   assert.equal(stderr, `mlops-apiserver: data directory ${join(directory.path, 'store')} is in use by process ${product.pid}: stop it first, or choose another directory\n`)
   using client = product.connect()
   assert.equal((await client.send('POST', jobsPath('v1'), { body: job('goes-on') })).status, 201)
@@ -110,7 +110,7 @@ test('Ctrl-C ends it cleanly: watches end, writes are kept, no process and no lo
   assert.ok(performance.now() - begun < 5000)
   await Promise.all(ends)
   for (const pid of children) assert.ok(await gone(pid), `process ${pid} is left`)
-  assert.deepEqual(readdirSync(join(directory.path, 'store')), ['store.db'])
+  assert.deepEqual(readdirSync(join(directory.path, 'store')), ['store.db', 'store.reserve'])
 
   await using again = await startProduct(directory.path)
   using reader = again.connect()
@@ -236,6 +236,6 @@ test('a disk that is full at the first start is a clear message', async (t) => {
   using full = disk
   assert.throws(() => writeFileSync(join(full.path, 'ballast'), new Uint8Array(2_000_000)), { code: 'ENOSPC' })
   const { code, stderr } = await runProduct(['standalone', '--data-dir', join(full.path, 'data'), '--port', '0', ...QUIET])
-  assert.equal(code, 1)
+  assert.equal(code, 9)
   assert.match(stderr, /^mlops-apiserver: .*(full|no space).*\n$/i)
 })

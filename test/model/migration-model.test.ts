@@ -249,7 +249,7 @@ describe('the model sees a condition that is taken away', () => {
   ]
   for (const [what, scenario, mutate, seen] of guards) {
     test(what, async (t) => {
-      const { runs, failed } = await explore(scenarios[scenario] as Scenario, 2000, mutate)
+      const { runs, failed } = await explore(scenarios[scenario] as Scenario, 10_000, mutate)
       t.diagnostic(`seen after ${runs} runs: ${JSON.stringify(failed?.schedule)}`)
       assert.match(String(failed?.error), seen)
     })
