@@ -226,4 +226,7 @@ async function main(): Promise<number> {
   }
 }
 
-process.exitCode = await main()
+const code = await main()
+// Not by running dry: after connections that were cut off Node may count a request that never ends, and its clean-up then spins for ever
+// (node::Environment::CleanupHandles). What has been written goes out first.
+process.stdout.write('', () => process.stderr.write('', () => process.exit(code)))
