@@ -2,9 +2,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../free-ports.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { ensurePki, type Pki } from '../../src/commands/pki.ts'
 import { startControlPlane, type ControlPlane } from '../control-plane/control-plane.ts'
@@ -169,12 +169,4 @@ async function start(args: readonly string[]): Promise<Served> {
       return await exited
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

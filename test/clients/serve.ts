@@ -1,7 +1,6 @@
 /** The product with the definitions of this folder, as a user starts it. */
-import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { freePort } from '../free-ports.ts'
 import { startProduct, type Product } from '../product.ts'
 
 /** Flags that serve `TrainingRun`, in two versions with a lens between them, and `Checkpoint`. */
@@ -37,12 +36,4 @@ export async function startTraining(directory: string, options: { readonly args?
       await product[Symbol.asyncDispose]()
     },
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

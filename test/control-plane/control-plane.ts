@@ -4,10 +4,10 @@ import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { openSync } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../free-ports.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { writeKubeconfig } from '../../src/commands/kubeconfig.ts'
 import { ensurePki, type Pki } from '../../src/commands/pki.ts'
@@ -154,12 +154,4 @@ async function install(send: SendFunction, manifests: readonly string[]): Promis
   for (const path of paths) {
     if (!(await eventually(async () => (await send('GET', path)).status === 200))) throw new Error(`${path} is not served: ${(await send('GET', path)).text}`)
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }

@@ -4,12 +4,11 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Etcd3 } from 'etcd3'
+import { freePorts } from '../free-ports.ts'
 import { etcdBinary } from './etcd-binaries.ts'
 import type { EtcdVersion } from './etcd-binaries.ts'
 
@@ -162,17 +161,4 @@ async function eventually(attempt: () => Promise<unknown>, explain: () => Promis
 
 async function logs(directory: string, size: number): Promise<string> {
   return (await Promise.all(Array.from({ length: size }, (_, i) => readFile(join(directory, `m${i}.log`), 'utf8').catch(() => '')))).join('\n')
-}
-
-async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer().listen(0, '127.0.0.1')
-      await once(server, 'listening')
-      return server
-    }),
-  )
-  const ports = servers.map((server) => (server.address() as AddressInfo).port)
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
-  return ports
 }

@@ -6,6 +6,7 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort } from '../free-ports.ts'
 import { startControlPlane, type ControlPlane } from '../control-plane/control-plane.ts'
 import { kubectl } from '../kubectl.ts'
 import { JOBS } from './fallback.ts'
@@ -116,15 +117,6 @@ async function eventually(attempt: () => Promise<number>): Promise<number> {
     await sleep(100)
   }
   return status
-}
-
-async function freePort(): Promise<number> {
-  const { createServer } = await import('node:net')
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  await new Promise((resolve) => server.close(resolve))
-  return port
 }
 
 async function launch(kubeconfig: string, port: number): Promise<{ readonly url: string; end(): Promise<void> }> {
