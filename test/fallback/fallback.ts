@@ -31,7 +31,7 @@ export async function startFallback(): Promise<Fallback> {
     const plane = stack.use(await startControlPlane())
     let webhook = await launch(plane, 0)
     const { port } = new URL(webhook.url)
-    stack.defer(() => webhook.end())
+    stack.defer(() => webhook.end('SIGKILL'))
     await plane.install(resources.map((resource) => encodeJson(withUrl(fallbackDefinition(resource, { namespace: 'mlops-system', service: 'webhook' }), webhook.url, plane.pki.ca))))
     for (const policy of resources.flatMap(remainderPolicy)) await must(plane, `/apis/admissionregistration.k8s.io/v1/${policy.kind === 'ValidatingAdmissionPolicy' ? 'validatingadmissionpolicies' : 'validatingadmissionpolicybindings'}`, policy)
     await untilEnforced(plane)
@@ -39,7 +39,7 @@ export async function startFallback(): Promise<Fallback> {
     return {
       plane,
       webhookUrl: webhook.url,
-      stopWebhook: () => webhook.end(),
+      stopWebhook: () => webhook.end('SIGKILL'),
       async startWebhook() {
         webhook = await launch(plane, Number(port))
       },
@@ -76,10 +76,9 @@ function withUrl(definition: JsonObject, url: string, ca: string): JsonObject {
   return { ...definition, spec: { ...spec, conversion: { strategy: 'Webhook', webhook: { clientConfig, conversionReviewVersions: ['v1'] } } } }
 }
 
-async function launch({ directory }: ControlPlane, port: number): Promise<{ readonly url: string; end(): Promise<void> }> {
-  const pki = join(directory, 'pki')
-  const args = ['webhook', '--port', String(port), '--tls-cert-file', join(pki, 'server.crt'), '--tls-private-key-file', join(pki, 'server.key')]
-  const child = spawn(process.execPath, [LAUNCHER, ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
+/** Starts `mlops-apiserver webhook` with the arguments, and tells where it answers. Rejects when it ends before. */
+export async function startWebhook(args: readonly string[]): Promise<{ readonly url: string; end(signal: NodeJS.Signals): Promise<void> }> {
+  const child = spawn(process.execPath, [LAUNCHER, 'webhook', ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
   const exited = once(child, 'exit')
   const url = await new Promise<string>((resolve, reject) => {
     let text = ''
@@ -92,9 +91,14 @@ async function launch({ directory }: ControlPlane, port: number): Promise<{ read
   })
   return {
     url,
-    async end() {
-      child.kill('SIGKILL')
+    async end(signal) {
+      child.kill(signal)
       await exited
     },
   }
+}
+
+function launch({ directory }: ControlPlane, port: number): ReturnType<typeof startWebhook> {
+  const pki = join(directory, 'pki')
+  return startWebhook(['--port', String(port), '--tls-cert-file', join(pki, 'server.crt'), '--tls-private-key-file', join(pki, 'server.key')])
 }

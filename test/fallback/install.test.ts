@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../free-ports.ts'
 import { startControlPlane, type ControlPlane } from '../control-plane/control-plane.ts'
 import { kubectl } from '../kubectl.ts'
-import { JOBS } from './fallback.ts'
+import { JOBS, startWebhook } from './fallback.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const DEFINITION = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions/notebookvalidationjobs.mlops.dev'
@@ -52,13 +52,13 @@ test('installed with one command, a webhook tells the definition who signs its c
     const again = (await plane.send('GET', DEFINITION)).body.spec.conversion.webhook.clientConfig.caBundle
     assert.deepEqual([again, (await plane.send('GET', SECRET)).body.data], [conversion.webhook.clientConfig.caBundle, data])
   } finally {
-    await webhook.end()
+    await webhook.end('SIGTERM')
   }
   // Another replica uses what is there; a certificate that cannot be used is made anew by the same authority.
   const before = (await plane.send('GET', SECRET)).body
   await plane.send('PUT', SECRET, { body: { ...before, data: { ...before.data, 'tls.crt': Buffer.from('nonsense').toString('base64') } } })
   const second = await launch(plane.kubeconfig, 0)
-  await second.end()
+  await second.end('SIGTERM')
   const after = (await plane.send('GET', SECRET)).body.data
   assert.equal(after['ca.crt'], before.data['ca.crt'])
   assert.match(Buffer.from(after['tls.crt'], 'base64').toString(), /BEGIN CERTIFICATE/)
@@ -119,24 +119,6 @@ async function eventually(attempt: () => Promise<number>): Promise<number> {
   return status
 }
 
-async function launch(kubeconfig: string, port: number): Promise<{ readonly url: string; end(): Promise<void> }> {
-  const args = ['webhook', '--port', String(port), '--cluster', kubeconfig, '--service', 'mlops-system/mlops-webhook', '--certificate-secret', 'mlops-webhook-certificate']
-  const child = spawn(process.execPath, [join(ROOT, 'src', 'launch.mjs'), ...args], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const exited = once(child, 'exit')
-  const url = await new Promise<string>((resolve, reject) => {
-    let text = ''
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk
-      const found = /on (https:\S+)\n/.exec(text)?.[1]
-      if (found) resolve(found)
-    })
-    child.once('exit', (code) => reject(new Error(`the webhook has ended with code ${code}: ${text}`)))
-  })
-  return {
-    url,
-    async end() {
-      child.kill('SIGTERM')
-      await exited
-    },
-  }
+function launch(kubeconfig: string, port: number): ReturnType<typeof startWebhook> {
+  return startWebhook(['--port', String(port), '--cluster', kubeconfig, '--service', 'mlops-system/mlops-webhook', '--certificate-secret', 'mlops-webhook-certificate'])
 }
